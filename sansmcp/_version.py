@@ -1,0 +1,3 @@
+"""The version, in its one place: the build and the command line read it from here."""
+
+__version__ = "0.1.0.dev0"

@@ -1,0 +1,461 @@
+"""Connections: a `Conversation` seen from one of its ends.
+
+A connection adds to the rulebook what depends on who we are: bytes are cut into messages and
+messages put on a queue, and what a well-behaved peer answers by itself is answered (`ping`, the
+handshake, errors for what cannot be read, log levels and subscriptions). It does no I/O and reads
+the time only from the clock that it was given.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from . import types as t
+from .checks import lint
+from .conversation import Conversation, Observed
+from .errors import ProtocolWarning
+from .events import (
+    Event,
+    ProtocolViolation,
+    RequestReceived,
+    RequestTimedOut,
+    ResultReceived,
+)
+from .features import SchemaValidator
+from .framing import LineFramer, Oversized, frame
+from .lifecycle import ConnectionState
+from .limits import Limits
+from .methods import CLIENT, MethodTable, NotificationMethod, RequestMethod, Side
+from .requests import RequestInFlight, RequestStatus
+from .revisions import REVISIONS
+from .wire import encode_json, unstructure
+
+__all__ = ["Connection", "OutgoingMessage"]
+
+DEFAULT_REVISIONS: Final = tuple(sorted(REVISIONS, reverse=True))
+
+
+@attrs.frozen
+class OutgoingMessage:
+    """A message for the peer, for transports that carry whole messages.
+
+    Attributes:
+        text: the JSON text, UTF-8, in one line without a newline.
+        related_request: the id of the *peer's* request that it answers or serves, or None. HTTP
+            sends such a message on that request's stream (HTTP-22, HTTP-33).
+    """
+
+    text: bytes
+    related_request: t.RequestId | None = None
+
+
+class Connection:
+    """What a client's and a server's connection have in common. Not made by itself.
+
+    Feed it with `receive_data` (or `receive_message`), send what `data_to_send` (or
+    `messages_to_send`) gives, and call `handle_deadlines` when `next_deadline` has come. The
+    methods that send return at once: they put a message on the queue, or raise
+    `LocalProtocolError` and change nothing.
+
+    Attributes:
+        limits: the bounds in force.
+    """
+
+    _side: ClassVar[Side]
+
+    def __init__(
+        self,
+        info: t.Implementation,
+        *,
+        capabilities: Any,
+        revisions: Iterable[str],
+        clock: Callable[[], float],
+        limits: Limits | None,
+        timeout: float | None,
+        max_timeout: float | None,
+        extensions: Iterable[RequestMethod | NotificationMethod],
+        validate: SchemaValidator | None,
+    ) -> None:
+        offered = tuple(revisions)
+        if not offered:
+            raise ValueError("revisions is empty: name at least one")
+        unknown = [name for name in offered if name not in REVISIONS]
+        if unknown:
+            # LIFE-07: nobody may ask for what they cannot do.
+            raise ValueError(f"unknown revisions {unknown}; known are {list(DEFAULT_REVISIONS)}")
+        if len(set(offered)) != len(offered):
+            raise ValueError("revisions names one twice")
+        self.limits = limits or Limits()
+        self._info = info
+        self._capabilities = capabilities
+        self._clock = clock
+        self._timeout = timeout
+        self._max_timeout = max_timeout
+        self._conversation = Conversation(
+            revisions=tuple(sorted(offered, reverse=True)),
+            methods=MethodTable(extensions),
+            limits=self.limits,
+            clock=clock,
+            validate=validate,
+        )
+        state = self._conversation.state
+        self._us = state.client if self._side is CLIENT else state.server
+        self._them = self._us.other
+        self._framer = LineFramer(self.limits.max_message_size)
+        self._queue: deque[OutgoingMessage] = deque()
+        self._next_id = 1
+        # The method of a request -> how we answer it without the application.
+        self._automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {"ping": self._pong}
+
+    # ---- state
+
+    @property
+    def state(self) -> ConnectionState:
+        """How far the conversation has come (basic/lifecycle)."""
+        return self._conversation.state.lifecycle
+
+    @property
+    def revision(self) -> str | None:
+        """The negotiated protocol revision, such as "2025-11-25"; None before that."""
+        revision = self._conversation.state.revision
+        return None if revision is None else revision.name
+
+    @property
+    def peer_info(self) -> t.Implementation | None:
+        """Who the peer says it is; None before it has."""
+        return self._them.info
+
+    @property
+    def instructions(self) -> str | None:
+        """The server's advice for the model, or None (LIFE-25)."""
+        return self._conversation.state.instructions
+
+    @property
+    def outgoing(self) -> Mapping[t.RequestId, RequestInFlight]:
+        """Our requests that the peer has not answered, by id, oldest first. A live view."""
+        return self._us.requests.view
+
+    @property
+    def incoming(self) -> Mapping[t.RequestId, RequestInFlight]:
+        """The peer's requests that we have not answered, by id, oldest first. A live view."""
+        return self._them.requests.view
+
+    @property
+    def late_answers(self) -> int:
+        """How many answers came after we had given up on their requests; they were dropped."""
+        return self._conversation.state.late_answers
+
+    # ---- input
+
+    def receive_data(self, data: bytes) -> list[Event]:
+        """Take bytes from a stream in which a newline ends each message.
+
+        Args:
+            data: what was read, cut anywhere. `b""` means end of file, as with `socket.recv`.
+
+        Returns:
+            What happened, in order. Any chunking of the same bytes gives the same events.
+
+        Raises:
+            Nothing, whatever the bytes are.
+        """
+        if not data:
+            return self.receive_eof()
+        events: list[Event] = []
+        for line in self._framer.receive_data(data):
+            if isinstance(line, Oversized):
+                events.append(self._oversized(line.size))
+            else:
+                self._receive(line, events)
+        return events
+
+    def receive_message(self, text: bytes | str) -> list[Event]:
+        """Take one whole message, from a transport that keeps messages apart.
+
+        Returns:
+            What happened, in order.
+
+        Raises:
+            Nothing, whatever the text is.
+        """
+        size = len(text) if not isinstance(text, str) else _utf8_size(text)
+        events: list[Event] = []
+        if size > self.limits.max_message_size:
+            events.append(self._oversized(size))
+        else:
+            self._receive(text, events)
+        return events
+
+    def receive_eof(self) -> list[Event]:
+        """The peer will send nothing more: the connection is CLOSED.
+
+        Returns:
+            `ConnectionClosed`, which names what was left unanswered; before it a
+            `ProtocolViolation` if the stream ended in the middle of a message. Nothing if the
+            connection was closed already.
+        """
+        if self.state is ConnectionState.CLOSED:
+            return []
+        events: list[Event] = []
+        rest = self._framer.receive_eof()
+        if isinstance(rest, Oversized):
+            events.append(self._oversized(rest.size))
+        elif rest is not None:
+            detail = f"the stream ended in the middle of a message, after {len(rest):,} bytes"
+            events.append(ProtocolViolation("STDIO-02", detail, rest))
+        return events + self._events(self._conversation.close(self._side, "end of file"))
+
+    def _oversized(self, size: int) -> ProtocolViolation:
+        limit = self.limits.max_message_size
+        detail = f"a message of {size:,} bytes or more; at most {limit:,} are taken"
+        return ProtocolViolation("LIMIT-01", detail)
+
+    def _receive(self, text: bytes | str, events: list[Event]) -> None:
+        events += self._events(self._conversation.receive(self._them, text))
+
+    def _events(self, observed: list[Observed]) -> list[Event]:
+        events: list[Event] = []
+        for item in observed:
+            if isinstance(item, RequestInFlight):
+                automatic = self._automatic.get(item.method.method)
+                if automatic is not None:
+                    events += automatic(item)
+                else:
+                    events.append(self._request_received(item))
+                continue
+            events.append(item)
+            if isinstance(item, ProtocolViolation) and item.reply is not None:
+                text = encode_json(unstructure(item.reply))
+                self._queue.append(OutgoingMessage(text, item.reply.id))
+            elif isinstance(item, ResultReceived):
+                events += self._result_received(item)
+        return events
+
+    def _request_received(self, request: RequestInFlight) -> RequestReceived:
+        revision = self._conversation.state.revision
+        assert revision is not None
+        return RequestReceived(request.id, request.request, revision.name, self._them.capabilities)
+
+    def _result_received(self, event: ResultReceived) -> list[Event]:
+        return []
+
+    def _pong(self, request: RequestInFlight) -> list[Event]:
+        self.send_result(request.id, t.Result())
+        return []
+
+    # ---- output
+
+    def data_to_send(self) -> bytes:
+        """Everything that is queued, framed for a stream: one message a line. Empties the queue."""
+        self._before_draining()
+        data = b"".join([frame(message.text) for message in self._queue])
+        self._queue.clear()
+        return data
+
+    def messages_to_send(self) -> list[OutgoingMessage]:
+        """Everything that is queued, message by message, in order. Empties the queue."""
+        self._before_draining()
+        messages = list(self._queue)
+        self._queue.clear()
+        return messages
+
+    def _before_draining(self) -> None:
+        pass
+
+    # ---- time
+
+    def next_deadline(self) -> float | None:
+        """When to call `handle_deadlines`, by the connection's clock; None if nothing is due."""
+        return self._us.requests.next_deadline()
+
+    def handle_deadlines(self) -> list[Event]:
+        """Give up on the requests whose time has come, and tell the peer (LIFE-18).
+
+        A request that times out is cancelled on the wire, except `initialize`: without an answer to
+        that there is no conversation, so the connection closes (X-15).
+
+        Returns:
+            A `RequestTimedOut` for each, in the order of their deadlines.
+        """
+        events: list[Event] = []
+        for request in self._us.requests.expired(self._clock()):
+            events.append(RequestTimedOut(request.id, request.request))
+            if request.method.method == "initialize":
+                self._us.requests.finish(request, RequestStatus.ABANDONED)
+                reason = "initialize was not answered in time"
+                events += self._events(self._conversation.close(self._side, reason))
+            elif self.may_send("notifications/cancelled"):
+                self.cancel_request(request.id, "the request timed out")
+            else:
+                # A ping before the handshake: nothing but pings may be sent.
+                self._us.requests.finish(request, RequestStatus.ABANDONED)
+        return events
+
+    # ---- sending
+
+    def may_send(self, method: str) -> bool:
+        """Whether a request or a notification of this method may be sent now.
+
+        It says no where the state does not allow it, where the negotiated revision has no such
+        method, and where the capability was not declared (LIFE-14, LIFE-15).
+        """
+        return self._conversation.may_send(self._us, method)
+
+    def send_request(
+        self,
+        request: Any,
+        *,
+        timeout: float | t.Missing | None = t.MISSING,
+        max_timeout: float | t.Missing | None = t.MISSING,
+        progress: bool = False,
+        related_request: t.RequestId | None = None,
+    ) -> t.RequestId:
+        """Ask the peer something.
+
+        Args:
+            request: a request of `sansmcp.types`, or a `Request` for a method of `extensions`.
+            timeout: seconds to wait for an answer, or for progress; None for ever. The connection's
+                `timeout` if left out.
+            max_timeout: seconds to wait in all, whatever progress arrives (LIFE-21); None for ever.
+                The connection's `max_timeout` if left out. Equal to `timeout`, progress moves
+                nothing.
+            progress: whether to ask for progress; the request's id is then the token, unless the
+                params carry one already.
+            related_request: the id of the peer's request for whose sake we ask, if any. It is for
+                the transport (`OutgoingMessage.related_request`).
+
+        Returns:
+            The id of the request, by which events name it.
+
+        Raises:
+            LocalProtocolError: the request is not allowed now, or not like this.
+        """
+        timeout = self._timeout if isinstance(timeout, t.Missing) else timeout
+        max_timeout = self._max_timeout if isinstance(max_timeout, t.Missing) else max_timeout
+        if timeout is not None and max_timeout is not None:
+            timeout = min(timeout, max_timeout)
+        id = self._next_id
+        _advise(getattr(request, "params", None))
+        text = self._conversation.send_request(
+            self._us, request, id, progress=progress, timeout=timeout, max_timeout=max_timeout
+        )
+        self._next_id += 1
+        self._queue.append(OutgoingMessage(text, related_request))
+        return id
+
+    def send_notification(
+        self, notification: Any, *, related_request: t.RequestId | None = None
+    ) -> bool:
+        """Tell the peer something.
+
+        Args:
+            notification: a notification of `sansmcp.types`, or a `Notification` for a method of
+                `extensions`.
+            related_request: the id of the peer's request for whose sake we tell it, if any. It is
+                for the transport.
+
+        Returns:
+            Whether it was queued. It is not where the peer has not asked for it: a log message
+            below its level, an update of a resource that it is not subscribed to.
+
+        Raises:
+            LocalProtocolError: the notification is not allowed now, or not like this.
+        """
+        text = self._conversation.send_notification(self._us, notification)
+        if text is None:
+            return False
+        self._queue.append(OutgoingMessage(text, related_request))
+        return True
+
+    def send_result(self, id: t.RequestId, result: t.Result) -> None:
+        """Answer a request of the peer's.
+
+        Args:
+            id: the request's id.
+            result: the result type of the request's method, such as `CallToolResult`.
+
+        Raises:
+            LocalProtocolError: no request of this id waits for an answer (it was answered, or
+                cancelled), or this is no answer to it.
+        """
+        _advise(result)
+        text = self._conversation.send_result(self._us, id, result)
+        self._queue.append(OutgoingMessage(text, id))
+
+    def send_error(
+        self, id: t.RequestId, code: int, message: str, data: t.JSONValue = t.MISSING
+    ) -> None:
+        """Refuse a request of the peer's.
+
+        Args:
+            id: the request's id.
+            code: one of the codes of `sansmcp.errors`, or a code of the application's own.
+            message: one short sentence (JRPC-14).
+            data: any JSON value with the details; None is sent as null.
+
+        Raises:
+            LocalProtocolError: no request of this id waits for an answer.
+        """
+        error = t.Error(code, message, data)
+        _advise(error)
+        text = self._conversation.send_error(self._us, id, error)
+        self._queue.append(OutgoingMessage(text, id))
+
+    def send_progress(
+        self,
+        id: t.RequestId,
+        progress: float,
+        total: float | None = None,
+        message: str | None = None,
+    ) -> bool:
+        """Report progress with a request of the peer's.
+
+        Args:
+            id: the request's id.
+            progress: how far; more than the last time.
+            total: how far it goes, in the same unit, if known.
+            message: a text for people.
+
+        Returns:
+            Whether it was queued: not if the peer has not asked for progress.
+
+        Raises:
+            LocalProtocolError: there is no such request (it was answered, or cancelled), or the
+                value does not grow (PROG-04, PROG-07, PROG-14).
+        """
+        request = self._conversation.to_answer(self._us, id)
+        if request.progress_token is None:
+            return False
+        params = t.ProgressNotificationParams(request.progress_token, progress, total, message)
+        return self.send_notification(t.ProgressNotification(params), related_request=id)
+
+    def cancel_request(self, id: t.RequestId, reason: str | None = None) -> None:
+        """Give up on a request of ours. Its answer, should it still come, is dropped.
+
+        Args:
+            id: what `send_request` returned.
+            reason: why, for the peer's log.
+
+        Raises:
+            LocalProtocolError: it is `initialize` (CANC-03), or no request of ours in flight
+                (CANC-01, CANC-02).
+        """
+        params = t.CancelledNotificationParams(id, reason)
+        self.send_notification(t.CancelledNotification(params))
+
+    def ping(self, *, timeout: float | t.Missing | None = t.MISSING) -> t.RequestId:
+        """Ask whether the peer is there; the answer is an empty `ResultReceived` (PING-01)."""
+        return self.send_request(t.PingRequest(), timeout=timeout)
+
+
+def _advise(part: Any) -> None:
+    """Warn of what is legal and unwise. Before anything changes: a warning may be an error."""
+    for broken in lint(part):
+        warnings.warn(f"{broken.detail} [{broken.rule}]", ProtocolWarning, stacklevel=3)
+
+
+def _utf8_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

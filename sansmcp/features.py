@@ -1,0 +1,250 @@
+"""What single methods ask of a conversation, beyond what all messages have in common.
+
+Three tables by method: `REQUESTS`, `RESULTS` and `NOTIFICATIONS`. A check looks and changes
+nothing; an effect is applied once the message is known to be in order. Neither knows which side
+"we" are: both ends run the same functions on the same messages.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from . import elicitation, sampling
+from . import types as t
+from .errors import INTERNAL_ERROR, URL_ELICITATION_REQUIRED, StructureError, shortened
+from .requests import RequestInFlight
+from .rules import Broken
+from .state import ConversationState
+from .wire import structure
+
+__all__ = [
+    "SchemaValidator",
+    "check_error",
+    "check_request",
+    "check_result",
+    "error_answered",
+    "filtered",
+    "request_sent",
+    "result_answered",
+    "unasked",
+]
+
+SchemaValidator = Callable[[t.JSONObject, t.JSONValue], str | None]
+"""Given a JSON Schema and a value: what is wrong with the value, in one sentence, or None."""
+
+
+# ---- requests: check and effect
+
+
+def _check_elicit(state: ConversationState, params: Any) -> Iterator[Broken]:
+    mode = "url" if isinstance(params, t.ElicitRequestURLParams) else "form"
+    if f"elicitation.{mode}" not in state.client.declared:
+        yield Broken("ELIC-10", f"the client has not declared elicitation in {mode} mode")
+    yield from elicitation.check_request(params)
+
+
+def _check_create_message(state: ConversationState, params: Any) -> Iterator[Broken]:
+    declared = state.client.declared
+    if (params.tools is not None or params.tool_choice is not None) and (
+        "sampling.tools" not in declared
+    ):
+        yield Broken("SAMP-06", "the client has not declared sampling.tools")
+    if params.include_context not in (None, "none") and "sampling.context" not in declared:
+        yield Broken(
+            "SAMP-09",
+            f"includeContext {params.include_context!r} without the capability sampling.context",
+        )
+    yield from sampling.check_messages(params.messages)
+
+
+def _check_subscribe(state: ConversationState, params: Any) -> Iterator[Broken]:
+    limit = state.limits.max_subscriptions
+    if len(state.subscriptions) >= limit and params.uri not in state.subscriptions:
+        yield Broken("LIMIT-01", f"more than {limit} resource subscriptions", INTERNAL_ERROR)
+
+
+def _check_unsubscribe(state: ConversationState, params: Any) -> Iterator[Broken]:
+    if params.uri not in state.subscriptions:
+        yield Broken("RES-05", f"no subscription to {shortened(params.uri)}", None)
+
+
+def _initialize_sent(state: ConversationState, params: Any) -> None:
+    state.client.introduce(params.client_info, params.capabilities)
+
+
+def _elicit_sent(state: ConversationState, params: Any) -> None:
+    if isinstance(params, t.ElicitRequestURLParams):
+        state.remember_elicitation(params.elicitation_id)
+
+
+def _subscribe_sent(state: ConversationState, params: Any) -> None:
+    state.subscribe(params.uri)
+
+
+# ---- results
+
+
+def _initialize_answered(state: ConversationState, params: Any, result: Any) -> None:
+    state.server.introduce(result.server_info, result.capabilities)
+    state.instructions = result.instructions
+    state.agree_on(result.protocol_version)
+
+
+def _set_level_answered(state: ConversationState, params: Any, result: Any) -> None:
+    state.log_level = params.level
+
+
+def _subscribe_answered(state: ConversationState, params: Any, result: Any) -> None:
+    # Once more: an unsubscription that was under way may have been answered since it was sent.
+    state.subscribe(params.uri)
+
+
+def _unsubscribe_answered(state: ConversationState, params: Any, result: Any) -> None:
+    # Only now: updates that the server sent before it knew were still asked for.
+    state.subscriptions.discard(params.uri)
+
+
+def _list_tools_answered(state: ConversationState, params: Any, result: Any) -> None:
+    state.learn_tools(result, first_page=params is None or params.cursor is None)
+
+
+def _check_call_result(
+    state: ConversationState, params: Any, result: Any, validate: SchemaValidator | None
+) -> Iterator[Broken]:
+    tool = state.tools.get(params.name)
+    # X-28: a result that reports an error need not fit the schema.
+    if tool is None or tool.output_schema is None or result.is_error:
+        return
+    name = shortened(params.name)
+    if result.structured_content is None:
+        yield Broken("TOOL-22", f"{name} has an outputSchema and gave no structuredContent", None)
+    elif validate is not None:
+        problem = validate(tool.output_schema, result.structured_content)
+        if problem is not None:
+            yield Broken("TOOL-22", f"structuredContent of {name}: {problem}")
+
+
+def _check_sample(
+    state: ConversationState, params: Any, result: Any, validate: SchemaValidator | None
+) -> Iterator[Broken]:
+    return sampling.check_result(params, result)
+
+
+def _check_elicit_result(
+    state: ConversationState, params: Any, result: Any, validate: SchemaValidator | None
+) -> Iterator[Broken]:
+    return elicitation.check_result(params, result)
+
+
+_CHECK_REQUEST: Final[dict[str, Callable[[ConversationState, Any], Iterator[Broken]]]] = {
+    "elicitation/create": _check_elicit,
+    "sampling/createMessage": _check_create_message,
+    "resources/subscribe": _check_subscribe,
+    "resources/unsubscribe": _check_unsubscribe,
+}
+_REQUEST_SENT: Final[dict[str, Callable[[ConversationState, Any], None]]] = {
+    "initialize": _initialize_sent,
+    "elicitation/create": _elicit_sent,
+    "resources/subscribe": _subscribe_sent,
+}
+_CHECK_RESULT: Final[
+    dict[str, Callable[[ConversationState, Any, Any, SchemaValidator | None], Iterator[Broken]]]
+] = {
+    "tools/call": _check_call_result,
+    "sampling/createMessage": _check_sample,
+    "elicitation/create": _check_elicit_result,
+}
+_RESULT_ANSWERED: Final[dict[str, Callable[[ConversationState, Any, Any], None]]] = {
+    "initialize": _initialize_answered,
+    "logging/setLevel": _set_level_answered,
+    "resources/subscribe": _subscribe_answered,
+    "resources/unsubscribe": _unsubscribe_answered,
+    "tools/list": _list_tools_answered,
+}
+
+
+def check_request(state: ConversationState, method: str, params: Any) -> Iterable[Broken]:
+    """The rules of its own method that a request breaks."""
+    check = _CHECK_REQUEST.get(method)
+    return () if check is None else check(state, params)
+
+
+def request_sent(state: ConversationState, method: str, params: Any) -> None:
+    """A request that is in order was sent."""
+    effect = _REQUEST_SENT.get(method)
+    if effect is not None:
+        effect(state, params)
+
+
+def check_result(
+    state: ConversationState,
+    request: RequestInFlight,
+    result: Any,
+    validate: SchemaValidator | None,
+) -> Iterable[Broken]:
+    """The rules of its request's method that a result breaks."""
+    check = _CHECK_RESULT.get(request.method.method)
+    return () if check is None else check(state, request.request.params, result, validate)
+
+
+def result_answered(state: ConversationState, request: RequestInFlight, result: Any) -> None:
+    """A request was answered with a result that is in order."""
+    effect = _RESULT_ANSWERED.get(request.method.method)
+    if effect is not None:
+        effect(state, request.request.params, result)
+
+
+# ---- errors
+
+
+def check_error(state: ConversationState, error: t.Error) -> Iterator[Broken]:
+    """The rules that an error breaks, whichever request it answers (ELIC-28 to ELIC-30)."""
+    if error.code != URL_ELICITATION_REQUIRED:
+        return
+    try:
+        elicitations = _required_elicitations(error)
+    except StructureError as problem:
+        yield Broken("ELIC-29", f"error {error.code}: {problem}", None)
+        return
+    if not elicitations:
+        yield Broken("ELIC-29", f"error {error.code} names no elicitation", None)
+    if "elicitation.url" not in state.client.declared:
+        yield Broken("ELIC-10", "the client has not declared elicitation in url mode", None)
+
+
+def error_answered(state: ConversationState, request: RequestInFlight, error: t.Error) -> None:
+    """A request was answered with an error."""
+    if request.method.method == "resources/subscribe":
+        state.subscriptions.discard(request.request.params.uri)
+    if error.code == URL_ELICITATION_REQUIRED:
+        try:
+            for params in _required_elicitations(error):
+                state.remember_elicitation(params.elicitation_id)
+        except StructureError:
+            pass  # `check_error` has reported it.
+
+
+def _required_elicitations(error: t.Error) -> tuple[t.ElicitRequestURLParams, ...]:
+    data = {} if error.data is t.MISSING else error.data
+    return structure(data, t.URLElicitationRequiredErrorData, at="error.data").elicitations
+
+
+# ---- notifications
+
+
+def filtered(state: ConversationState, method: str, params: Any) -> bool:
+    """Whether a notification is not to be sent because the other party has not asked for it."""
+    if method == "notifications/message":
+        return not state.logs(params.level)
+    if method == "notifications/resources/updated":
+        return not state.subscribed(params.uri)
+    return False
+
+
+def unasked(state: ConversationState, method: str, params: Any) -> Broken | None:
+    """The rule that a notification breaks which its receiver has not asked for, if it breaks one.
+
+    A log message below the level is none: LOG-03 says what is sent, not what is not.
+    """
+    if method == "notifications/resources/updated" and not state.subscribed(params.uri):
+        return Broken("RES-06", f"no subscription to {shortened(params.uri)}", None)
+    return None

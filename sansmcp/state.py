@@ -1,0 +1,185 @@
+"""What is known in a conversation: the two parties, and what they have agreed on so far.
+
+Plain data with no rule in it. `features` and `conversation` hold the rules.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, Final
+
+import attrs
+
+from .lifecycle import ConnectionState
+from .limits import Limits
+from .methods import CLIENT, SERVER, Side
+from .requests import RequestTable
+from .revisions import REVISIONS, Revision
+from .types import (
+    ClientCapabilities,
+    Implementation,
+    JSONObject,
+    ListToolsResult,
+    LoggingLevel,
+    RequestId,
+    ServerCapabilities,
+    Tool,
+)
+from .wire import unstructure
+
+__all__ = ["LOGGING_LEVELS", "ConversationState", "KnownTool", "Party", "declared_in"]
+
+#: The levels of log messages, from the least severe to the most (server/utilities/logging).
+LOGGING_LEVELS: Final[tuple[LoggingLevel, ...]] = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+
+
+def declared_in(capabilities: ClientCapabilities | ServerCapabilities) -> frozenset[str]:
+    """The dotted names of all that these capabilities declare, such as `resources.subscribe`.
+
+    A flag counts when it is true and an object when it is there (X-07). `elicitation: {}` means
+    form mode (ELIC-08).
+    """
+    names = frozenset(_names(unstructure(capabilities), ""))
+    if "elicitation" in names and names.isdisjoint({"elicitation.form", "elicitation.url"}):
+        names |= {"elicitation.form"}
+    return names
+
+
+def _names(value: JSONObject, prefix: str) -> Iterator[str]:
+    for key, inner in value.items():
+        if inner is None or inner is False:
+            continue
+        yield prefix + key
+        # Two levels of objects below a capability is as deep as the protocol looks.
+        if isinstance(inner, dict) and prefix.count(".") < 3:
+            yield from _names(inner, f"{prefix}{key}.")
+
+
+class Party:
+    """One side of a conversation, as both sides know it.
+
+    Attributes:
+        side: CLIENT or SERVER.
+        other: the party at the other end.
+        requests: the requests that this party has sent.
+        info: who it says it is; None before it has said so.
+        capabilities: what it has declared; None before it has.
+        declared: the dotted names of what it has declared.
+    """
+
+    other: "Party"
+
+    def __init__(self, side: Side, limits: Limits) -> None:
+        self.side = side
+        self.requests = RequestTable(limits.max_remembered_requests)
+        self.info: Implementation | None = None
+        self.capabilities: Any = None
+        self.declared: frozenset[str] = frozenset()
+
+    def introduce(
+        self, info: Implementation, capabilities: ClientCapabilities | ServerCapabilities
+    ) -> None:
+        """It has said who it is and what it can do."""
+        self.info = info
+        self.capabilities = capabilities
+        self.declared = declared_in(capabilities)
+
+
+@attrs.frozen
+class KnownTool:
+    """What calls of a tool depend on.
+
+    Attributes:
+        task_support: "forbidden", "optional" or "required" (TASK-07 to TASK-11).
+        output_schema: the JSON Schema of its structured content, or None (TOOL-22).
+    """
+
+    task_support: str
+    output_schema: JSONObject | None
+
+
+class ConversationState:
+    """All that one conversation has settled.
+
+    Attributes:
+        lifecycle: how far the handshake has come.
+        revision: the negotiated revision; None before it is.
+        client: the party that asked for the conversation.
+        server: the party that serves it.
+        instructions: the server's advice for the model, or None.
+        log_level: the least severe level that the client wants; None where it has not said.
+        subscriptions: the URIs of the resources that the client is subscribed to.
+        elicitations: ids of URL elicitations that are not complete yet, oldest first.
+        tools: what is known of tools, from the results of `tools/list`, by name.
+        initialize_id: the id of the handshake's request, which may never be cancelled; or None.
+        late_answers: how many answers crossed a cancellation or a timeout and were dropped.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.lifecycle = ConnectionState.IDLE
+        self.revision: Revision | None = None
+        self.client = Party(CLIENT, limits)
+        self.server = Party(SERVER, limits)
+        self.client.other, self.server.other = self.server, self.client
+        self.instructions: str | None = None
+        self.log_level: LoggingLevel | None = None
+        self.subscriptions: set[str] = set()
+        self._longest_subscription = 0
+        self.elicitations: OrderedDict[str, None] = OrderedDict()
+        self.tools: dict[str, KnownTool] = {}
+        self.initialize_id: RequestId | None = None
+        self.late_answers = 0
+
+    def agree_on(self, revision: str) -> None:
+        """The server has chosen the revision."""
+        self.revision = REVISIONS[revision]
+
+    def logs(self, level: LoggingLevel) -> bool:
+        """Whether a message of this level is to be sent (LOG-03, LOG-04)."""
+        wanted = self.log_level
+        return wanted is None or LOGGING_LEVELS.index(level) >= LOGGING_LEVELS.index(wanted)
+
+    def subscribe(self, uri: str) -> None:
+        """The client asked for updates of a resource."""
+        self.subscriptions.add(uri)
+        self._longest_subscription = max(self._longest_subscription, len(uri))
+
+    def subscribed(self, uri: str) -> bool:
+        """Whether the client asked for updates of this resource, or of one that holds it."""
+        if uri in self.subscriptions:
+            return True
+        # RES-06: the resource may lie below the one that was subscribed to. What is longer than any
+        # subscription is not looked at: a URI of a million slashes costs no more than a short one.
+        end = min(len(uri), self._longest_subscription + 1)
+        while (end := uri.rfind("/", 0, end)) > 0:
+            if uri[:end] in self.subscriptions or uri[: end + 1] in self.subscriptions:
+                return True
+        return False
+
+    def remember_elicitation(self, elicitation_id: str) -> None:
+        """A URL elicitation has begun (ELIC-23, ELIC-24)."""
+        self.elicitations[elicitation_id] = None
+        if len(self.elicitations) > self.limits.max_elicitations:
+            self.elicitations.popitem(last=False)
+
+    def learn_tools(self, page: ListToolsResult, *, first_page: bool) -> None:
+        """Remember what calls of the tools on this page depend on."""
+        if first_page:
+            self.tools.clear()
+        for tool in page.tools:
+            self.learn_tool(tool)
+
+    def learn_tool(self, tool: Tool) -> None:
+        """Remember what calls of this tool depend on."""
+        if len(self.tools) < self.limits.max_known_tools or tool.name in self.tools:
+            support = tool.execution.task_support if tool.execution is not None else None
+            self.tools[tool.name] = KnownTool(support or "forbidden", tool.output_schema)

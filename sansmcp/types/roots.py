@@ -1,0 +1,52 @@
+"""Roots: where a server may work (client/roots)."""
+
+from typing import ClassVar
+
+import attrs
+
+from .base import JSONObject, Model, items
+from .jsonrpc import NotificationParams, RequestId, RequestParams, Result, request_id
+
+__all__ = [
+    "ListRootsRequest",
+    "ListRootsResult",
+    "Root",
+    "RootsListChangedNotification",
+]
+
+
+@attrs.frozen(repr=False)
+class Root(Model):
+    """A place where the server may work; `uri` is a file: URI (ROOT-03)."""
+
+    uri: str
+    name: str | None = None
+    meta: JSONObject | None = attrs.field(default=None, kw_only=True)
+
+
+@attrs.frozen(repr=False)
+class ListRootsRequest(Model):
+    """A server asks for the roots."""
+
+    method: ClassVar[str] = "roots/list"
+    jsonrpc: ClassVar[str] = "2.0"
+
+    params: RequestParams | None = None
+    id: RequestId | None = request_id()
+
+
+@attrs.frozen(repr=False)
+class ListRootsResult(Result):
+    """The roots."""
+
+    roots: tuple[Root, ...] = attrs.field(converter=items)
+
+
+@attrs.frozen(repr=False)
+class RootsListChangedNotification(Model):
+    """The roots have changed (ROOT-02)."""
+
+    method: ClassVar[str] = "notifications/roots/list_changed"
+    jsonrpc: ClassVar[str] = "2.0"
+
+    params: NotificationParams | None = None
