@@ -56,8 +56,7 @@ def _reason(text: bytes | bytearray | memoryview | str, error: ValueError) -> st
     start = text[:3] if isinstance(text, str) else bytes(text[:3])
     if start in (b"\xef\xbb\xbf",) or start[:1] == "\ufeff":
         return "a byte order mark before the message"
-    reason = str(error)
-    return reason[0].lower() + reason[1:]
+    return str(error).removeprefix("JSON is malformed: ")
 
 
 def encode_json(value: t.JSONValue) -> bytes:
@@ -426,7 +425,7 @@ def _model_out(cls: type[Model]) -> _Hook:
             return exact(value)
         if isinstance(value, cls):
             return unstructure(value)
-        raise _expected(f"a {cls.__name__}", value)
+        raise _expected(cls.__name__, value)
 
     return hook
 

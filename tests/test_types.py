@@ -349,7 +349,8 @@ def test_absent_members_have_the_defaults_that_the_schema_gives() -> None:
 def test_x_07_a_task_capability_may_be_true() -> None:
     value = {"tasks": {"list": True, "cancel": {}, "requests": {"tools": {"call": True}}}}
     assert unstructure(structure(value, t.ServerCapabilities)) == value
-    for wrong in (False, 1, "yes", None, []):
+    everything: tuple[object, ...] = (False, 1, "yes", None, [])
+    for wrong in everything:
         with pytest.raises(StructureError):
             structure({"tasks": {"list": wrong}}, t.ServerCapabilities)
 

@@ -1,0 +1,5 @@
+"""`python -m sansmcp.cli` is `sansmcp`."""
+
+from . import main
+
+main()
