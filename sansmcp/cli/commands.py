@@ -147,6 +147,7 @@ async def _inspect(
                 result = await inspected.ask(inspected.connection.call_tool(*call, progress=True))
                 _show(timeline, result)
                 if result.is_error:
+                    click.echo(f"sansmcp inspect: the tool {printable(call[0])} failed", err=True)
                     return False
             if read is not None:
                 timeline.heading(f"Read {read}")

@@ -63,7 +63,9 @@ class Timeline:
             self._json({"note": text} | ({} if good is None else {"ok": good}))
             return
         mark, style = {None: (" ", "dim"), True: ("✓", "green"), False: ("✗", "bold red")}[good]
-        line = Text(f"{'':9}{mark} {printable(text)}", style=style)
+        line = Text(f"{'':9}{mark} {printable(' '.join(text.split()))}", style=style)
+        if good is None:
+            line.truncate(self.width, overflow="ellipsis")
         self._console.print(line, soft_wrap=True)
 
     def tap(self, direction: str, data: bytes) -> None:
@@ -105,26 +107,27 @@ class Timeline:
             text.append(f"no message: {shortened(line.decode(errors='replace'))}", style="red")
             self._print(text, "")
             return
-        text.append_text(self._said(side, message, now))
-        id = message.get("id")
-        self._print(text, "" if id is None else f"#{id}")
+        said, took = self._said(side, message, now)
+        text.append_text(said)
+        id = "" if message.get("id") is None else f"#{shortened(message['id'])}"
+        self._print(text, f"{took}{id:>5}")
 
-    def _said(self, side: str, message: dict[str, Any], now: float) -> Text:
+    def _said(self, side: str, message: dict[str, Any], now: float) -> tuple[Text, str]:
+        """What was said, and how long it took where it is an answer."""
         method = message.get("method")
         if isinstance(method, str):
             if "id" in message:
                 self._asked[side, json.dumps(message["id"])] = now, method
             style = "bold" if "id" in message else "italic"
-            return Text.assemble(
-                (method.removeprefix("notifications/"), style), " ", summary(message)
-            )
+            name = printable(method.removeprefix("notifications/"))
+            return Text.assemble((name, style), " ", summary(message)), ""
         asker = "server" if side == "client" else "client"
         asked = self._asked.pop((asker, json.dumps(message.get("id"))), None)
-        took = f"  {(now - asked[0]) * 1000:.0f} ms" if asked is not None else ""
+        took = f"{(now - asked[0]) * 1000:.0f} ms" if asked is not None else ""
         error = message.get("error")
         if error is not None:
-            return Text.assemble(("└ error ", "red"), summary(message), (took, "dim"))
-        return Text.assemble(("└ ", "dim"), summary(message), (took, "dim"))
+            return Text.assemble(("└ error ", "red"), summary(message)), took
+        return Text.assemble(("└ ", "dim"), summary(message)), took
 
     def _print(self, text: Text, right: str) -> None:
         room = self.width - len(right) - 1
