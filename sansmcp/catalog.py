@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from .errors import LocalProtocolError, shortened
+from .errors import LocalProtocolError, StructureError, shortened
 from .types import Prompt, Resource, ResourceTemplate, Tool
+from .wire import unstructure
 
 __all__ = ["Catalog", "Shelf"]
 
@@ -43,8 +44,14 @@ class Shelf(Generic[_T]):
         """Offer one more.
 
         Raises:
-            LocalProtocolError: there is one of this name already (TOOL-17, S13).
+            LocalProtocolError: there is one of this name already (TOOL-17, S13), or it is none that
+                could be sent, such as a tool without an object schema for its input (TOOL-08).
         """
+        try:
+            unstructure(item)
+        except StructureError as error:
+            rule = "TOOL-08" if error.path.startswith("inputSchema") else "GEN-03"
+            raise LocalProtocolError(f"{self._kind}: {error}", rule=rule) from None
         key = self._key(item)
         if key in self._items:
             detail = f"there is a {self._kind} {shortened(key)} already; remove it first"

@@ -16,7 +16,7 @@ import attrs
 from . import types as t
 from .checks import lint
 from .conversation import Conversation, Observed
-from .errors import ProtocolWarning
+from .errors import INTERNAL_ERROR, ProtocolWarning
 from .events import (
     Event,
     ProtocolViolation,
@@ -403,6 +403,17 @@ class Connection:
         _advise(error)
         text = self._conversation.send_error(self._us, id, error)
         self._queue.append(OutgoingMessage(text, id))
+
+    def send_internal_error(self, id: t.RequestId) -> None:
+        """Answer a request whose handling failed: -32603, and not a word about why.
+
+        What went wrong is for our own log. A peer that learns the text of an exception learns too
+        much (S05, RES-12, PROMPT-09, COMP-07, LOG-06, ROOT-05).
+
+        Raises:
+            LocalProtocolError: no request of this id waits for an answer.
+        """
+        self.send_error(id, INTERNAL_ERROR, "Internal error")
 
     def send_progress(
         self,

@@ -23,6 +23,7 @@ from .errors import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
+    CapabilityError,
     DecodeError,
     LocalProtocolError,
     StructureError,
@@ -58,6 +59,7 @@ Observed: TypeAlias = Event | RequestInFlight
 _READY: Final = ConnectionState.READY
 #: The rules for capabilities that have a row of their own in the specification.
 _GATES: Final[Mapping[str, str]] = {"roots": "ROOT-17", "logging": "LOG-01"}
+_CAPABILITY_RULES: Final = frozenset({"LIFE-15", "ELIC-10", "SAMP-06", "SAMP-09", *_GATES.values()})
 _MAX_ERROR_MESSAGE: Final = 300
 _STANDARD_MESSAGES: Final[Mapping[int, str]] = {
     PARSE_ERROR: "Parse error",
@@ -743,4 +745,5 @@ def _is_utf8(text: bytes | bytearray | memoryview) -> bool:
 
 def _raise(broken: Broken | None) -> None:
     if broken is not None:
-        raise LocalProtocolError(broken.detail, rule=broken.rule)
+        kind = CapabilityError if broken.rule in _CAPABILITY_RULES else LocalProtocolError
+        raise kind(broken.detail, rule=broken.rule)

@@ -16,6 +16,7 @@ __all__ = [
     "RESOURCE_NOT_FOUND",
     "URL_ELICITATION_REQUIRED",
     "USER_REJECTED",
+    "CapabilityError",
     "DecodeError",
     "LocalProtocolError",
     "ProtocolWarning",
@@ -57,6 +58,10 @@ class LocalProtocolError(Exception):
         super().__init__(detail if rule is None else f"{detail} [{rule}]")
         self.detail = detail
         self.rule = rule
+
+
+class CapabilityError(LocalProtocolError):
+    """We tried to use something that we, or the peer, have not declared (LIFE-15, LIFE-22)."""
 
 
 class ProtocolWarning(UserWarning):

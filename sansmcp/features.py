@@ -39,6 +39,9 @@ def _check_elicit(state: ConversationState, params: Any) -> Iterator[Broken]:
     mode = "url" if isinstance(params, t.ElicitRequestURLParams) else "form"
     if f"elicitation.{mode}" not in state.client.declared:
         yield Broken("ELIC-10", f"the client has not declared elicitation in {mode} mode")
+    if mode == "url" and params.elicitation_id in state.elicitations:
+        detail = f"the elicitation {shortened(params.elicitation_id)} is open already"
+        yield Broken("ELIC-19", detail, None)
     yield from elicitation.check_request(params)
 
 

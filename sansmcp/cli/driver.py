@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 import trio
 
 from sansmcp import (
-    INTERNAL_ERROR,
     ClientConnection,
     ConnectionClosed,
     ErrorReceived,
@@ -152,7 +151,7 @@ class Driver(Generic[C]):
                 await self._serve(self, event)
             except Exception:
                 if event.id in self.connection.incoming:
-                    self.connection.send_error(event.id, INTERNAL_ERROR, "Internal error")
+                    self.connection.send_internal_error(event.id)
                 else:
                     raise
             finally:
