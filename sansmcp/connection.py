@@ -8,18 +8,20 @@ the time only from the clock that it was given.
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 import attrs
 
 from . import types as t
 from .checks import lint
-from .conversation import Conversation, Observed
-from .errors import INTERNAL_ERROR, ProtocolWarning
+from .conversation import Batch, Conversation, Observed
+from .errors import INTERNAL_ERROR, LocalProtocolError, ProtocolWarning
 from .events import (
     Event,
     ProtocolViolation,
+    RequestCancelled,
     RequestReceived,
     RequestTimedOut,
     ResultReceived,
@@ -50,6 +52,25 @@ class OutgoingMessage:
 
     text: bytes
     related_request: t.RequestId | None = None
+
+
+class _BatchOfAnswers:
+    """The answers to the requests of one batch, until all are there (2025-03-26 only)."""
+
+    def __init__(self) -> None:
+        self.waiting: set[t.RequestId | None] = {None}  # None: the batch itself is being read.
+        self.texts: list[bytes] = []
+
+    def done(
+        self, id: t.RequestId | None, text: bytes | None, queue: deque[OutgoingMessage]
+    ) -> None:
+        """A request needs no more waiting for; `text` is its answer, if it has one."""
+        if text is not None:
+            self.texts.append(text)
+        if text is None or id is not None:
+            self.waiting.discard(id)
+        if not self.waiting and self.texts:
+            queue.append(OutgoingMessage(b"[" + b",".join(self.texts) + b"]"))
 
 
 class Connection:
@@ -107,6 +128,10 @@ class Connection:
         self._framer = LineFramer(self.limits.max_message_size)
         self._queue: deque[OutgoingMessage] = deque()
         self._next_id = 1
+        # Requests that came in a batch, and the batch of their answers; and the one that is being
+        # received.
+        self._batch_of: dict[t.RequestId, _BatchOfAnswers] = {}
+        self._answers: _BatchOfAnswers | None = None
         # The method of a request -> how we answer it without the application.
         self._automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {"ping": self._pong}
 
@@ -219,6 +244,9 @@ class Connection:
     def _events(self, observed: list[Observed]) -> list[Event]:
         events: list[Event] = []
         for item in observed:
+            if isinstance(item, Batch):
+                events += self._batch_received(item)
+                continue
             if isinstance(item, RequestInFlight):
                 automatic = self._automatic.get(item.method.method)
                 if automatic is not None:
@@ -228,11 +256,33 @@ class Connection:
                 continue
             events.append(item)
             if isinstance(item, ProtocolViolation) and item.reply is not None:
-                text = encode_json(unstructure(item.reply))
-                self._queue.append(OutgoingMessage(text, item.reply.id))
+                self._answer(encode_json(unstructure(item.reply)), item.reply.id)
             elif isinstance(item, ResultReceived):
                 events += self._result_received(item)
+            elif isinstance(item, RequestCancelled) and item.id in self._batch_of:
+                self._batch_of.pop(item.id).done(item.id, None, self._queue)
         return events
+
+    def _batch_received(self, batch: Batch) -> list[Event]:
+        """Handle what is in a batch; its answers are sent as one batch when all are there."""
+        answers = self._answers = _BatchOfAnswers()
+        for items in batch.items:
+            for item in items:
+                if isinstance(item, RequestInFlight):
+                    answers.waiting.add(item.id)
+                    self._batch_of[item.id] = answers
+        events = [event for items in batch.items for event in self._events(items)]
+        self._answers = None
+        answers.done(None, None, self._queue)
+        return events
+
+    def _answer(self, text: bytes, id: t.RequestId | None) -> None:
+        """Queue the answer to a request; or put it with the others that belong to its batch."""
+        answers = self._answers if id is None else self._batch_of.pop(id, self._answers)
+        if answers is None:
+            self._queue.append(OutgoingMessage(text, id))
+        else:
+            answers.done(id, text, self._queue)
 
     def _request_received(self, request: RequestInFlight) -> RequestReceived:
         revision = self._conversation.state.revision
@@ -346,6 +396,26 @@ class Connection:
         self._queue.append(OutgoingMessage(text, related_request))
         return id
 
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Send what the body of the `with` statement sends as one batch (2025-03-26 only).
+
+        Raises:
+            LocalProtocolError: the negotiated revision has no batches. Nothing was sent.
+        """
+        revision = self._conversation.state.revision
+        if revision is None or not revision.batches:
+            name = "none yet" if revision is None else revision.name
+            detail = f"batches are not in the negotiated revision ({name})"
+            raise LocalProtocolError(detail, rule="JRPC-15")
+        before = len(self._queue)
+        try:
+            yield
+        finally:
+            texts = [self._queue.pop().text for _ in range(len(self._queue) - before)]
+            if texts:
+                self._queue.append(OutgoingMessage(b"[" + b",".join(reversed(texts)) + b"]"))
+
     def send_notification(
         self, notification: Any, *, related_request: t.RequestId | None = None
     ) -> bool:
@@ -382,8 +452,7 @@ class Connection:
                 cancelled), or this is no answer to it.
         """
         _advise(result)
-        text = self._conversation.send_result(self._us, id, result)
-        self._queue.append(OutgoingMessage(text, id))
+        self._answer(self._conversation.send_result(self._us, id, result), id)
 
     def send_error(
         self, id: t.RequestId, code: int, message: str, data: t.JSONValue = t.MISSING
@@ -401,8 +470,7 @@ class Connection:
         """
         error = t.Error(code, message, data)
         _advise(error)
-        text = self._conversation.send_error(self._us, id, error)
-        self._queue.append(OutgoingMessage(text, id))
+        self._answer(self._conversation.send_error(self._us, id, error), id)
 
     def send_internal_error(self, id: t.RequestId) -> None:
         """Answer a request whose handling failed: -32603, and not a word about why.

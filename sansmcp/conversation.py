@@ -14,6 +14,8 @@ Both ways run the same checks (`_refusal`, `features`, `checks`) and the same ef
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
+import attrs
+
 from . import features
 from . import types as t
 from .checks import PROGRESS_TOKEN, check
@@ -47,14 +49,24 @@ from .lifecycle import HANDSHAKE, TRANSITIONS, ConnectionState, LifecycleEvent, 
 from .limits import Limits
 from .methods import CLIENT, MethodTable, NotificationMethod, RequestMethod, Side
 from .requests import RequestInFlight, RequestStatus
+from .revisions import LATEST_REVISION, TooNew, adapted, newer
 from .rules import Broken
 from .state import ConversationState, Party
 from .wire import decode_json, encode_json, structure, unstructure
 
-__all__ = ["Conversation", "Observed"]
+__all__ = ["Batch", "Conversation", "Observed"]
 
-#: What `Conversation.receive` tells of a message: events, and requests that wait for an answer.
-Observed: TypeAlias = Event | RequestInFlight
+
+@attrs.frozen
+class Batch:
+    """A message that was an array of messages: what each item of it told."""
+
+    items: "list[list[Observed]]"
+
+
+#: What `Conversation.receive` tells of a message: events, requests that wait for an answer, and
+#: batches of those.
+Observed: TypeAlias = Event | RequestInFlight | Batch
 
 _READY: Final = ConnectionState.READY
 #: The rules for capabilities that have a row of their own in the specification.
@@ -197,7 +209,10 @@ class Conversation:
         if len(sender.requests) >= self.limits.max_requests_in_flight:
             detail = f"{len(sender.requests):,} requests are in flight already"
             raise LocalProtocolError(detail, rule="LIMIT-01")
-        message = self._unstructured(request)
+        asked = None
+        if isinstance(request, t.InitializeRequest):
+            asked = request.params.protocol_version
+        message = self._unstructured(request, asked)
         if progress:
             params = message.setdefault("params", {})
             params["_meta"] = {PROGRESS_TOKEN: id, **params.get("_meta", {})}
@@ -259,7 +274,8 @@ class Conversation:
                 f"not a {type(result).__name__}",
                 rule="JRPC-08",
             )
-        value = self._unstructured(result)
+        chosen = result.protocol_version if isinstance(result, t.InitializeResult) else None
+        value = self._unstructured(result, chosen)
         for broken in self._check_result(request, result):
             _raise(broken)
         text = self._encoded({"jsonrpc": "2.0", "id": id, "result": value})
@@ -304,9 +320,16 @@ class Conversation:
             )
         raise LocalProtocolError(f"there is no request {shown} to answer", rule="JRPC-06")
 
-    def _unstructured(self, message: Any) -> t.JSONObject:
+    def _unstructured(self, message: Any, revision: str | None = None) -> t.JSONObject:
+        """The JSON of a message, as the revision has it: the negotiated one, if none is named."""
+        if revision is None and self.state.revision is not None:
+            revision = self.state.revision.name
         try:
+            if revision is not None and revision < LATEST_REVISION:
+                message = adapted(message, revision)
             value: t.JSONObject = unstructure(message)
+        except TooNew as error:
+            raise LocalProtocolError(str(error), rule="LIFE-14") from None
         except StructureError as error:
             raise LocalProtocolError(f"{type(message).__name__}: {error}", rule="GEN-03") from None
         return value
@@ -340,6 +363,8 @@ class Conversation:
             return []
         if type(message) is not dict:
             if isinstance(message, list):
+                if message and self.state.revision is not None and self.state.revision.batches:
+                    return [Batch([self._in_batch(sender, item) for item in message])]
                 broken = Broken("JRPC-15", "an array is no message", INVALID_REQUEST)
             else:
                 broken = Broken("JRPC-02", "a message is a JSON object", INVALID_REQUEST)
@@ -352,6 +377,24 @@ class Conversation:
             return self._response(sender, message)
         broken = Broken("JRPC-02", "neither a request nor a response", INVALID_REQUEST)
         return [self._unreadable(sender, broken, message)]
+
+    def _in_batch(self, sender: Party, message: t.JSONValue) -> list[Observed]:
+        """One item of a batch. It holds no batch, and does not begin a conversation."""
+        if isinstance(message, list):
+            broken = Broken("JRPC-15", "a batch in a batch", INVALID_REQUEST)
+            return [self._unreadable(sender, broken, message)]
+        return self.receive_json(sender, message)
+
+    def _newer(self, part: Any, message: t.JSONValue) -> list[Observed]:
+        """A report of what the negotiated revision does not have, if there is such a thing."""
+        revision = self.state.revision
+        if revision is None or revision.name == LATEST_REVISION:
+            return []
+        found = newer(part, revision.name)
+        if found is None:
+            return []
+        detail = f"{found} is not in revision {revision.name}"
+        return [ProtocolViolation("LIFE-14", detail, message)]
 
     def _violation(
         self, broken: Broken, message: t.JSONValue, id: t.RequestId | None = None
@@ -391,7 +434,7 @@ class Conversation:
         except StructureError as error:
             return [self._violation(Broken("GEN-03", str(error)), message, id)]
         token = progress_token_of(request.params)
-        events: list[Observed] = []
+        events: list[Observed] = self._newer(request.params, message)
         if sender.requests.status(id) is not None:
             detail = f"the id {shortened(id)} was used before"
             events.append(ProtocolViolation("JRPC-05", detail, message))
@@ -481,6 +524,7 @@ class Conversation:
         except StructureError as error:
             rule = "CANC-14" if name == "notifications/cancelled" else "GEN-03"
             return [*events, ProtocolViolation(rule, str(error), message)]
+        events += self._newer(notification.params, message)
         for broken in check(notification.params):
             events.append(ProtocolViolation(broken.rule, broken.detail, message))
         broken = features.unasked(self.state, method.method, notification.params)
@@ -548,7 +592,7 @@ class Conversation:
         outcome: t.Result | t.Error | Broken,
         message: t.JSONObject,
     ) -> list[Observed]:
-        events: list[Observed] = []
+        events: list[Observed] = self._newer(outcome, message)
         refused = outcome if isinstance(outcome, Broken) else None
         if refused is None:
             for broken in (

@@ -203,6 +203,10 @@ def check_error(state: ConversationState, error: t.Error) -> Iterator[Broken]:
     """The rules that an error breaks, whichever request it answers (ELIC-28 to ELIC-30)."""
     if error.code != URL_ELICITATION_REQUIRED:
         return
+    if state.revision is not None and not state.revision.url_elicitation:
+        detail = f"error {error.code} is not in revision {state.revision.name}"
+        yield Broken("LIFE-14", detail, None)
+        return
     try:
         elicitations = _required_elicitations(error)
     except StructureError as problem:

@@ -1,5 +1,6 @@
 """The README's examples, run as they stand."""
 
+import importlib.util
 import re
 import threading
 from pathlib import Path
@@ -18,6 +19,16 @@ def test_the_examples_hold_a_conversation(capsys: pytest.CaptureFixture[str]) ->
         thread.join(timeout=10)
         assert not thread.is_alive()
     assert capsys.readouterr().out == "hello\n"
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    path = README.parent / "docs" / "make_tables.py"
+    spec = importlib.util.spec_from_file_location("make_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.updated(README.read_text()) == README.read_text()
 
 
 def test_the_first_example_is_small() -> None:

@@ -23,6 +23,12 @@ pytestmark = pytest.mark.rule("GEN-03")
 CHECKED_JSON = {t.RequestMeta, t.ToolSchema, t.FormContent, t.JSONObject, t.Priority}
 #: Types that the seed names and the schema has no definition for, or that are ours.
 OURS = {
+    # of older revisions
+    "Annotated",
+    "JSONRPCBatchRequest",
+    "JSONRPCBatchResponse",
+    "JSONRPCError",
+    "ResourceReference",
     "DEFAULTS",
     "effective",
     "JSONObject",

@@ -13,6 +13,7 @@ from sansmcp import (
     RESOURCE_NOT_FOUND,
     Catalog,
     Implementation,
+    LocalProtocolError,
     RequestReceived,
     ServerConnection,
     __version__,
@@ -198,7 +199,7 @@ async def serve(driver: _Driver, event: RequestReceived) -> None:
     """Answer one request of a client's."""
     try:
         outcome = await _HANDLERS[event.method](driver, event)
-    except RequestFailed as failed:
+    except (RequestFailed, LocalProtocolError) as failed:
         outcome = t.CallToolResult([t.TextContent(str(failed))], is_error=True)
     except (KeyError, TypeError) as error:
         # TOOL-26: arguments that do not suit the tool are the tool's business.

@@ -88,6 +88,13 @@ from .jsonrpc import (
     RequestParams,
     Result,
 )
+from .legacy import (
+    Annotated,
+    JSONRPCBatchRequest,
+    JSONRPCBatchResponse,
+    JSONRPCError,
+    ResourceReference,
+)
 from .lifecycle import (
     BaseMetadata,
     ClientCapabilities,
@@ -219,6 +226,7 @@ from .utilities import (
 __all__ = [
     "DEFAULTS",
     "MISSING",
+    "Annotated",
     "Annotations",
     "AudioContent",
     "BaseMetadata",
@@ -283,6 +291,9 @@ __all__ = [
     "InitializeResult",
     "InitializedNotification",
     "JSONObject",
+    "JSONRPCBatchRequest",
+    "JSONRPCBatchResponse",
+    "JSONRPCError",
     "JSONRPCErrorResponse",
     "JSONRPCMessage",
     "JSONRPCNotification",
@@ -342,6 +353,7 @@ __all__ = [
     "ResourceContents",
     "ResourceLink",
     "ResourceListChangedNotification",
+    "ResourceReference",
     "ResourceRequestParams",
     "ResourceTemplate",
     "ResourceTemplateReference",

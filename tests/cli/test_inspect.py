@@ -94,9 +94,14 @@ def test_colours_on_a_terminal_and_none_where_they_are_not_wanted() -> None:
     assert "\x1b[" not in run("inspect", NO_COLOR="1", FORCE_COLOR="").stdout
 
 
-def test_an_older_revision_can_be_forced() -> None:
-    done = run("inspect", "--revision", "2025-11-25")
-    assert done.returncode == 0
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18"])
+def test_an_older_revision_can_be_forced(revision: str) -> None:
+    done = run("inspect", "--revision", revision)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"agreed on revision {revision}" in done.stdout
+
+
+def test_an_unknown_revision_is_refused() -> None:
     assert run("inspect", "--revision", "1.0").returncode == 2
 
 
