@@ -21,7 +21,10 @@ def _row(row: RequestMethod | NotificationMethod) -> str:
 
 def table() -> str:
     """Every method: who sends it, the capability that it needs, the revisions that have it."""
-    rows = [*METHODS.requests.values(), *METHODS.notifications.values()]
+    rows: list[RequestMethod | NotificationMethod] = [
+        *METHODS.requests.values(),
+        *METHODS.notifications.values(),
+    ]
     lines = [
         f"| method | sent by | capability | {' | '.join(REVISIONS)} |",
         f"|---|---|---|{'---|' * len(REVISIONS)}",

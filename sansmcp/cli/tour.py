@@ -143,7 +143,7 @@ async def _prompts(i: Inspection) -> str:
 #: called, and what the tool then says.
 _QUESTIONS: Final = (
     ("ask-model", "2024-11-05", "sampling", "13"),
-    ("ask-user", "2025-06-18", "a form", "'colour': 'red'"),
+    ("ask-user", "2025-06-18", "a form", "'name': 'Ada'"),
     ("sign-in", "2025-11-25", "a page to visit", "accept"),
     ("where", "2024-11-05", "roots", "file:///"),
 )
