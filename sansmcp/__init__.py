@@ -40,6 +40,10 @@ from .events import (
     ResourceSubscribed,
     ResourceUnsubscribed,
     ResultReceived,
+    TaskCancelRequested,
+    TaskCreated,
+    TaskExpired,
+    TaskStatusChanged,
     VersionMismatch,
 )
 from .framing import LineFramer, Oversized, frame
@@ -50,6 +54,7 @@ from .requests import RequestInFlight
 from .revisions import LATEST_REVISION, REVISIONS
 from .rules import RULES, Rule
 from .server import ServerConnection
+from .tasks import TASK_TRANSITIONS, TaskBook, TaskLimits, TaskRecord, TaskStorage
 from .types import MISSING, Implementation
 from .wire import converter, decode_json, encode_json, structure, unstructure
 
@@ -67,6 +72,7 @@ __all__ = [
     "REVISIONS",
     "RULES",
     "SERVER",
+    "TASK_TRANSITIONS",
     "URL_ELICITATION_REQUIRED",
     "USER_REJECTED",
     "CapabilityError",
@@ -105,6 +111,14 @@ __all__ = [
     "ServerConnection",
     "Side",
     "StructureError",
+    "TaskBook",
+    "TaskCancelRequested",
+    "TaskCreated",
+    "TaskExpired",
+    "TaskLimits",
+    "TaskRecord",
+    "TaskStatusChanged",
+    "TaskStorage",
     "VersionMismatch",
     "__version__",
     "converter",

@@ -11,6 +11,7 @@ from .events import Event, Initialized, ResultReceived
 from .features import SchemaValidator
 from .limits import Limits
 from .methods import CLIENT, NotificationMethod, RequestMethod
+from .tasks import TaskBook
 
 __all__ = ["ClientConnection"]
 
@@ -36,6 +37,10 @@ class ClientConnection(Connection):
         validate: checks structured content against the tool's `outputSchema`: given the schema and
             the value it says what is wrong, or None (TOOL-23). Results that fail end in
             `ErrorReceived`.
+        tasks: where requests are kept that become tasks; the capabilities have to declare which may.
+            None where none does, or where the application answers `tasks/*` itself.
+        task_context: whose tasks the peer may see: the authorization context that it belongs to.
+        notify_task_status: whether the peer is told when a task of its changes (TASK-17).
 
     Raises:
         ValueError: `revisions` is empty or names an unknown one.
@@ -55,6 +60,9 @@ class ClientConnection(Connection):
         max_timeout: float | None = 600.0,
         extensions: Iterable[RequestMethod | NotificationMethod] = (),
         validate: SchemaValidator | None = None,
+        tasks: TaskBook | None = None,
+        task_context: str = "",
+        notify_task_status: bool = True,
     ) -> None:
         super().__init__(
             info,
@@ -66,6 +74,9 @@ class ClientConnection(Connection):
             max_timeout=max_timeout,
             extensions=extensions,
             validate=validate,
+            tasks=tasks,
+            task_context=task_context,
+            notify_task_status=notify_task_status,
         )
 
     @property
@@ -130,10 +141,20 @@ class ClientConnection(Connection):
         timeout: _Timeout = t.MISSING,
         max_timeout: _Timeout = t.MISSING,
         progress: bool = False,
+        task: t.TaskMetadata | None = None,
     ) -> t.RequestId:
-        """Call a tool (server/tools); its answer is a `CallToolResult`."""
+        """Call a tool (server/tools); its answer is a `CallToolResult`.
+
+        Args:
+            name: the name of the tool.
+            arguments: what to do it with.
+            timeout: as for `send_request`.
+            max_timeout: likewise.
+            progress: likewise.
+            task: to have it run as a task; `TaskMetadata()` will do.
+        """
         return self.send_request(
-            t.CallToolRequest(t.CallToolRequestParams(name, arguments)),
+            t.CallToolRequest(t.CallToolRequestParams(name, arguments, task)),
             timeout=timeout,
             max_timeout=max_timeout,
             progress=progress,

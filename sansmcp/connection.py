@@ -19,7 +19,10 @@ from .checks import lint
 from .conversation import Batch, Conversation, Observed
 from .errors import INTERNAL_ERROR, LocalProtocolError, ProtocolWarning
 from .events import (
+    ConnectionClosed,
+    ErrorReceived,
     Event,
+    NotificationReceived,
     ProtocolViolation,
     RequestCancelled,
     RequestReceived,
@@ -27,12 +30,15 @@ from .events import (
     ResultReceived,
 )
 from .features import SchemaValidator
+from .following import TaskFollower
 from .framing import LineFramer, Oversized, frame
+from .hosting import TaskHost
 from .lifecycle import ConnectionState
 from .limits import Limits
 from .methods import CLIENT, MethodTable, NotificationMethod, RequestMethod, Side
 from .requests import RequestInFlight, RequestStatus
 from .revisions import REVISIONS
+from .tasks import TaskBook
 from .wire import encode_json, unstructure
 
 __all__ = ["Connection", "OutgoingMessage"]
@@ -99,6 +105,9 @@ class Connection:
         max_timeout: float | None,
         extensions: Iterable[RequestMethod | NotificationMethod],
         validate: SchemaValidator | None,
+        tasks: TaskBook | None,
+        task_context: str,
+        notify_task_status: bool,
     ) -> None:
         offered = tuple(revisions)
         if not offered:
@@ -127,6 +136,8 @@ class Connection:
         self._them = self._us.other
         self._framer = LineFramer(self.limits.max_message_size)
         self._queue: deque[OutgoingMessage] = deque()
+        # Our requests that are to become tasks and are not answered yet.
+        self._augmented: dict[t.RequestId | None, RequestInFlight] = {}
         self._next_id = 1
         # Requests that came in a batch, and the batch of their answers; and the one that is being
         # received.
@@ -134,6 +145,11 @@ class Connection:
         self._answers: _BatchOfAnswers | None = None
         # The method of a request -> how we answer it without the application.
         self._automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {"ping": self._pong}
+        self._follower = TaskFollower(self)
+        self._host: TaskHost | None = None
+        if tasks is not None:
+            self._host = TaskHost(self, tasks, task_context, notify=notify_task_status)
+            self._automatic |= self._host.automatic
 
     # ---- state
 
@@ -167,6 +183,11 @@ class Connection:
     def incoming(self) -> Mapping[t.RequestId, RequestInFlight]:
         """The peer's requests that we have not answered, by id, oldest first. A live view."""
         return self._them.requests.view
+
+    @property
+    def tasks(self) -> dict[t.RequestId, t.Task]:
+        """How the tasks stand that our requests have become, by the id of the request."""
+        return self._follower.tasks
 
     @property
     def late_answers(self) -> int:
@@ -252,7 +273,11 @@ class Connection:
                 if automatic is not None:
                     events += automatic(item)
                 else:
-                    events.append(self._request_received(item))
+                    events += self._deliver(item)
+                continue
+            followed = self._about_tasks(item)
+            if followed is not None:
+                events += followed
                 continue
             events.append(item)
             if isinstance(item, ProtocolViolation) and item.reply is not None:
@@ -262,6 +287,19 @@ class Connection:
             elif isinstance(item, RequestCancelled) and item.id in self._batch_of:
                 self._batch_of.pop(item.id).done(item.id, None, self._queue)
         return events
+
+    def _about_tasks(self, event: Event) -> list[Event] | None:
+        """What an event means for the tasks; None if nothing, and it is the application's."""
+        match event:
+            case ResultReceived(id=id) | ErrorReceived(id=id) | RequestTimedOut(id=id):
+                if self._host is not None and id is not None:
+                    self._host.answered(id)
+                return self._follower.hear(event, self._augmented.pop(id, None))
+            case NotificationReceived(notification=t.TaskStatusNotification(params=params)):
+                return self._follower.hear_status(params)
+            case ConnectionClosed(unanswered=unanswered):
+                unanswered.update(self._follower.unanswered)
+        return None
 
     def _batch_received(self, batch: Batch) -> list[Event]:
         """Handle what is in a batch; its answers are sent as one batch when all are there."""
@@ -284,10 +322,18 @@ class Connection:
         else:
             answers.done(id, text, self._queue)
 
+    def _deliver(self, request: RequestInFlight) -> list[Event]:
+        """Give a request to the application, unless it is to become a task and there is no room."""
+        if self._host is not None and self._host.refuses(request):
+            return []
+        return [self._request_received(request)]
+
     def _request_received(self, request: RequestInFlight) -> RequestReceived:
         revision = self._conversation.state.revision
         assert revision is not None
-        return RequestReceived(request.id, request.request, revision.name, self._them.capabilities)
+        return RequestReceived(
+            request.id, request.request, revision.name, self._them.capabilities, request.task
+        )
 
     def _result_received(self, event: ResultReceived) -> list[Event]:
         return []
@@ -313,13 +359,24 @@ class Connection:
         return messages
 
     def _before_draining(self) -> None:
-        pass
+        """Queue what is due because something has changed that several connections share."""
+        if self._host is not None:
+            self._host.settle()
 
     # ---- time
 
     def next_deadline(self) -> float | None:
         """When to call `handle_deadlines`, by the connection's clock; None if nothing is due."""
-        return self._us.requests.next_deadline()
+        if self.state is ConnectionState.CLOSED:
+            return None
+        due = [self._us.requests.next_deadline(), self._follower.next_deadline()]
+        if self._host is not None:
+            due.append(self._host.next_deadline(self._clock()))
+        return min((time for time in due if time is not None), default=None)
+
+    def now(self) -> float:
+        """What the connection's clock says, in its seconds."""
+        return self._clock()
 
     def handle_deadlines(self) -> list[Event]:
         """Give up on the requests whose time has come, and tell the peer (LIFE-18).
@@ -331,9 +388,20 @@ class Connection:
             A `RequestTimedOut` for each, in the order of their deadlines.
         """
         events: list[Event] = []
-        for request in self._us.requests.expired(self._clock()):
-            events.append(RequestTimedOut(request.id, request.request))
-            if request.method.method == "initialize":
+        now = self._clock()
+        for request in self._us.requests.expired(now):
+            timed_out = RequestTimedOut(request.id, request.request)
+            followed = self._about_tasks(timed_out)
+            events += [timed_out] if followed is None else followed
+            if request.task is not None:
+                # CANC-04: what is to become a task is not cancelled. Should it become one after
+                # all, it is stopped then.
+                if self.may_send("tasks/cancel"):
+                    self._augmented[request.id] = request
+                    self._follower.give_up(request.id, request)
+                else:
+                    self._us.requests.finish(request, RequestStatus.ABANDONED)
+            elif request.method.method == "initialize":
                 self._us.requests.finish(request, RequestStatus.ABANDONED)
                 reason = "initialize was not answered in time"
                 events += self._events(self._conversation.close(self._side, reason))
@@ -342,6 +410,10 @@ class Connection:
             else:
                 # A ping before the handshake: nothing but pings may be sent.
                 self._us.requests.finish(request, RequestStatus.ABANDONED)
+        if self.state is ConnectionState.READY:
+            self._follower.poll(now)
+        if self._host is not None:
+            events += self._host.expire()
         return events
 
     # ---- sending
@@ -362,8 +434,12 @@ class Connection:
         max_timeout: float | t.Missing | None = t.MISSING,
         progress: bool = False,
         related_request: t.RequestId | None = None,
+        related_task: str | None = None,
     ) -> t.RequestId:
         """Ask the peer something.
+
+        Where the params carry `task`, the request becomes a task of the peer's, which is followed
+        by itself (`TaskCreated`, `TaskStatusChanged`); the answer is that of the plain request.
 
         Args:
             request: a request of `sansmcp.types`, or a `Request` for a method of `extensions`.
@@ -376,6 +452,8 @@ class Connection:
                 params carry one already.
             related_request: the id of the peer's request for whose sake we ask, if any. It is for
                 the transport (`OutgoingMessage.related_request`).
+            related_task: the task of ours for whose sake we ask, if any. While the answer is
+                awaited, a task that is working needs input (TASK-28, TASK-29, TASK-31).
 
         Returns:
             The id of the request, by which events name it.
@@ -389,12 +467,68 @@ class Connection:
             timeout = min(timeout, max_timeout)
         id = self._next_id
         _advise(getattr(request, "params", None))
+        if related_task is not None:
+            self._hosting().check(related_task)
         text = self._conversation.send_request(
-            self._us, request, id, progress=progress, timeout=timeout, max_timeout=max_timeout
+            self._us,
+            request,
+            id,
+            progress=progress,
+            timeout=timeout,
+            max_timeout=max_timeout,
+            related_task=related_task,
         )
         self._next_id += 1
         self._queue.append(OutgoingMessage(text, related_request))
+        entry = self._us.requests.get(id)
+        if entry is not None and entry.task is not None:
+            self._augmented[id] = entry
+        if related_task is not None:
+            self._hosting().ask(id, related_task)
         return id
+
+    def _hosting(self) -> TaskHost:
+        if self._host is None:
+            detail = "this connection has no tasks; pass a TaskBook as `tasks`"
+            raise LocalProtocolError(detail, rule="TASK-01")
+        return self._host
+
+    def create_task(
+        self,
+        id: t.RequestId,
+        *,
+        ttl: int | None = None,
+        poll_interval: int | None = None,
+        status_message: str | None = None,
+        immediate_response: str | None = None,
+    ) -> t.Task:
+        """Accept a request of the peer's as a task (TASK-38, TASK-39).
+
+        From now on the task is kept in the connection's `TaskBook`: report there how it goes, and
+        its outcome. The peer is told by the connections themselves.
+
+        Args:
+            id: the request's id; its `RequestReceived.task` is set.
+            ttl: milliseconds that the task is to be kept; what the peer asked for if left out. The
+                book's limits hold.
+            poll_interval: milliseconds that the peer should leave between two looks.
+            status_message: what there is to say, for people.
+            immediate_response: what to tell the model in the meantime (TASK-13, provisional).
+
+        Raises:
+            LocalProtocolError: no request of this id waits for an answer, it is a plain one, or the
+                book has no room.
+        """
+        host = self._hosting()
+        request = self._conversation.to_answer(self._us, id)
+        if request.task is None:
+            detail = "the peer asked for no task; answer with send_result"
+            raise LocalProtocolError(detail, rule="TASK-38")
+        return host.create(request, ttl, poll_interval, status_message, immediate_response)
+
+    def retire_token(self, request: RequestInFlight) -> None:
+        """No more progress is reported for a request that became a task (PROG-11)."""
+        self._them.requests.retire_token(request, RequestStatus.ANSWERED)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -417,7 +551,11 @@ class Connection:
                 self._queue.append(OutgoingMessage(b"[" + b",".join(reversed(texts)) + b"]"))
 
     def send_notification(
-        self, notification: Any, *, related_request: t.RequestId | None = None
+        self,
+        notification: Any,
+        *,
+        related_request: t.RequestId | None = None,
+        related_task: str | None = None,
     ) -> bool:
         """Tell the peer something.
 
@@ -426,6 +564,7 @@ class Connection:
                 `extensions`.
             related_request: the id of the peer's request for whose sake we tell it, if any. It is
                 for the transport.
+            related_task: the id of the task that it belongs to, if any (TASK-44).
 
         Returns:
             Whether it was queued. It is not where the peer has not asked for it: a log message
@@ -434,7 +573,9 @@ class Connection:
         Raises:
             LocalProtocolError: the notification is not allowed now, or not like this.
         """
-        text = self._conversation.send_notification(self._us, notification)
+        text = self._conversation.send_notification(
+            self._us, notification, related_task=related_task
+        )
         if text is None:
             return False
         self._queue.append(OutgoingMessage(text, related_request))
@@ -505,14 +646,23 @@ class Connection:
             LocalProtocolError: there is no such request (it was answered, or cancelled), or the
                 value does not grow (PROG-04, PROG-07, PROG-14).
         """
-        request = self._conversation.to_answer(self._us, id)
+        if self._host is not None:
+            self._host.settle()  # PROG-11: what has ended makes no progress.
+        task_id = None if self._host is None else self._host.task_of(id)
+        request = None if self._host is None or task_id is None else self._host.request_of(task_id)
+        if request is None:
+            request = self._conversation.to_answer(self._us, id)
         if request.progress_token is None:
             return False
         params = t.ProgressNotificationParams(request.progress_token, progress, total, message)
-        return self.send_notification(t.ProgressNotification(params), related_request=id)
+        return self.send_notification(
+            t.ProgressNotification(params), related_request=id, related_task=task_id
+        )
 
     def cancel_request(self, id: t.RequestId, reason: str | None = None) -> None:
         """Give up on a request of ours. Its answer, should it still come, is dropped.
+
+        What has become a task, or is about to, is stopped with `tasks/cancel` (CANC-04, X-09).
 
         Args:
             id: what `send_request` returned.
@@ -522,6 +672,8 @@ class Connection:
             LocalProtocolError: it is `initialize` (CANC-03), or no request of ours in flight
                 (CANC-01, CANC-02).
         """
+        if self._follower.give_up(id, self._us.requests.get(id)):
+            return
         params = t.CancelledNotificationParams(id, reason)
         self.send_notification(t.CancelledNotification(params))
 

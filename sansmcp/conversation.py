@@ -18,7 +18,7 @@ import attrs
 
 from . import features
 from . import types as t
-from .checks import PROGRESS_TOKEN, check
+from .checks import PROGRESS_TOKEN, RELATED_TASK, check
 from .errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -176,10 +176,32 @@ class Conversation:
 
     def _check_result(self, request: RequestInFlight, result: Any) -> Iterable[Broken]:
         yield from check(result)
+        if isinstance(result, t.CreateTaskResult):
+            return
         yield from features.check_result(self.state, request, result, self.validate)
 
-    def _answered(self, asker: Party, request: RequestInFlight) -> None:
-        asker.requests.finish(request, RequestStatus.ANSWERED)
+    def _answered(self, asker: Party, request: RequestInFlight, result: Any) -> None:
+        # PROG-09: the token of a request that has become a task lives on with the task.
+        keep = isinstance(result, t.CreateTaskResult)
+        asker.requests.finish(request, RequestStatus.ANSWERED, keep_token=keep)
+
+    def _task_refusal(self, receiver: Party, method: RequestMethod, params: Any) -> Broken | None:
+        """Why a request may not be augmented with a task; or may not be plain."""
+        task = getattr(params, "task", None)
+        if task is not None and (method.task is None or method.task not in receiver.declared):
+            rule = "TASK-06" if method.method == "tools/call" else "TASK-04"
+            side = receiver.side.value
+            return Broken(rule, f"the {side} has not declared the capability {method.task}")
+        if method.method != "tools/call" or method.task not in receiver.declared:
+            return None
+        known = self.state.tools.get(params.name)
+        if known is not None and task is not None and known.task_support == "forbidden":
+            detail = f"the tool {shortened(params.name)} cannot be called as a task"
+            return Broken("TASK-07", detail, METHOD_NOT_FOUND)
+        if known is not None and task is None and known.task_support == "required":
+            detail = f"the tool {shortened(params.name)} has to be called as a task"
+            return Broken("TASK-10", detail, METHOD_NOT_FOUND)
+        return None
 
     # ---- what somebody means to send
 
@@ -192,6 +214,7 @@ class Conversation:
         progress: bool = False,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        related_task: str | None = None,
     ) -> bytes:
         """`sender` asks the other party; gives the text of the request.
 
@@ -217,10 +240,14 @@ class Conversation:
             params = message.setdefault("params", {})
             params["_meta"] = {PROGRESS_TOKEN: id, **params.get("_meta", {})}
         params = request.params
+        task = getattr(params, "task", None)
+        _raise(self._task_refusal(sender.other, method, params))
+        if related_task is not None:
+            _relate(message, related_task)
         token = progress_token_of(message.get("params"))
         for broken in self._check_request(sender, method, params, token):
             _raise(broken)
-        entry = RequestInFlight(id, method, request, token, timeout)
+        entry = RequestInFlight(id, method, request, token, timeout, task=task)
         if timeout is not None:
             now = self.clock()
             entry.deadline = now + timeout
@@ -229,7 +256,9 @@ class Conversation:
         self._request_sent(sender, entry)
         return text
 
-    def send_notification(self, sender: Party, notification: Any) -> bytes | None:
+    def send_notification(
+        self, sender: Party, notification: Any, *, related_task: str | None = None
+    ) -> bytes | None:
         """`sender` tells the other party; gives the text, or None if the other does not want it.
 
         Raises:
@@ -243,7 +272,10 @@ class Conversation:
                 rule="GEN-02",
             )
         _raise(self._refusal(sender, method, self._gate(sender, method)))
-        text = self._encoded({"jsonrpc": "2.0", **self._unstructured(notification)})
+        value = self._unstructured(notification)
+        if related_task is not None:
+            _relate(value, related_task)
+        text = self._encoded({"jsonrpc": "2.0", **value})
         params = notification.params
         for broken in check(params):
             _raise(broken)
@@ -267,7 +299,8 @@ class Conversation:
             LocalProtocolError: there is no such request to answer, or this is no answer to it.
         """
         request = self.to_answer(sender, id)
-        expected = request.method.result
+        # TASK-38: what was accepted as a task is answered with the task.
+        expected = request.method.result if request.task is None else t.CreateTaskResult
         if not isinstance(result, expected):
             raise LocalProtocolError(
                 f"the result of {request.method.method} is a {expected.__name__}, "
@@ -278,9 +311,18 @@ class Conversation:
         value = self._unstructured(result, chosen)
         for broken in self._check_result(request, result):
             _raise(broken)
+        related = _related_task_of(request.request.params)
+        if request.method.method.startswith("tasks/"):
+            # X-05: among these it is `tasks/result` alone whose answer says so, and says so itself.
+            related = None
+        if related is None and isinstance(result, t.CreateTaskResult):
+            related = result.task.task_id
+        if related is not None:
+            # TASK-44, X-05: an answer belongs to the task that its request belongs to.
+            value["_meta"] = {**value.get("_meta", {}), RELATED_TASK: {"taskId": related}}
         text = self._encoded({"jsonrpc": "2.0", "id": id, "result": value})
-        self._answered(sender.other, request)
-        self._result_answered(request, result)
+        self._answered(sender.other, request, result)
+        self._result_answered(sender, request, result)
         return text
 
     def send_error(self, sender: Party, id: t.RequestId, error: t.Error) -> bytes:
@@ -294,7 +336,7 @@ class Conversation:
         for broken in features.check_error(self.state, error):
             _raise(broken)
         text = self._encoded({"jsonrpc": "2.0", "id": id, "error": value})
-        self._answered(sender.other, request)
+        self._answered(sender.other, request, None)
         self._error_answered(request, error)
         return text
 
@@ -445,6 +487,9 @@ class Conversation:
                 return [self._violation(broken, message, id)]
             events.append(self._violation(broken, message))
         entry = RequestInFlight(id, method, request, token)
+        if method.task is not None and method.task in sender.other.declared:
+            # TASK-20: who has not declared it pays no heed to the member `task`.
+            entry.task = request.params.task
         self._request_sent(sender, entry)
         events.append(entry)
         return events
@@ -580,7 +625,9 @@ class Conversation:
         try:
             if "error" in message:
                 return structure(message["error"], t.Error, at="error")
-            expected = t.Result if request is None else request.method.result
+            expected: type[t.Result] = t.Result if request is None else request.method.result
+            if request is not None and request.task is not None and "task" in message["result"]:
+                expected = t.CreateTaskResult
             return structure(message["result"], expected, at="result")
         except StructureError as error:
             return Broken("JRPC-10" if "error" in message else "GEN-03", str(error))
@@ -604,7 +651,7 @@ class Conversation:
                     refused = broken
                     break
                 events.append(ProtocolViolation(broken.rule, broken.detail, message))
-        self._answered(asker, request)
+        self._answered(asker, request, outcome)
         if refused is not None:
             # An answer that cannot be used is still the answer: the request ends here (H13, H36).
             violation = ProtocolViolation(refused.rule, refused.detail, message)
@@ -617,15 +664,27 @@ class Conversation:
             return events + self._error_answered(request, error, reported=True)
         if isinstance(outcome, t.Error):
             return events + self._error_answered(request, outcome)
-        return events + self._result_answered(request, outcome)
+        return events + self._result_answered(asker.other, request, outcome, message)
 
-    def _result_answered(self, request: RequestInFlight, result: Any) -> list[Observed]:
+    def _result_answered(
+        self,
+        receiver: Party,
+        request: RequestInFlight,
+        result: Any,
+        message: t.JSONValue = None,
+    ) -> list[Observed]:
         if request.method.method == "initialize":
             if result.protocol_version not in self.revisions:
                 return self._disagree((result.protocol_version,))
             self._move(LifecycleEvent.INITIALIZE_RESULT)
         features.result_answered(self.state, request, result)
-        return [ResultReceived(request.id, request.request, result)]
+        events: list[Observed] = []
+        for task in features.tasks_in(result):
+            created = request if isinstance(result, t.CreateTaskResult) else None
+            if not self.state.learn_task(receiver, task, created):
+                detail = f"the task {shortened(task.task_id)} cannot become {task.status} any more"
+                events.append(ProtocolViolation("TASK-27", detail, message))
+        return [*events, ResultReceived(request.id, request.request, result)]
 
     def _error_answered(
         self, request: RequestInFlight, error: t.Error, *, reported: bool = False
@@ -690,6 +749,8 @@ def _cancelled(c: Conversation, sender: Party, notification: Any) -> list[Broken
             return [Broken("CANC-01", f"{shortened(id)} is no request of the sender's")]
         # CANC-11: the cancellation crossed the answer. Nobody did anything wrong.
         return []
+    if request.task is not None:
+        return [Broken("CANC-04", "what became a task is stopped with tasks/cancel")]
     sender.requests.finish(request, RequestStatus.ABANDONED)
     return [RequestCancelled(id, request.request, params.reason)]
 
@@ -717,6 +778,14 @@ def _progress(c: Conversation, sender: Party, notification: Any) -> list[Broken 
     ]
 
 
+def _task_status(c: Conversation, sender: Party, notification: Any) -> list[Broken | Event]:
+    params: t.TaskStatusNotificationParams = notification.params
+    if not c.state.learn_task(sender, params):
+        detail = f"the task {shortened(params.task_id)} cannot become {params.status} any more"
+        return [Broken("TASK-27", detail)]
+    return [NotificationReceived(notification)]
+
+
 def _elicitation_complete(
     c: Conversation, sender: Party, notification: Any
 ) -> list[Broken | Event]:
@@ -733,6 +802,7 @@ _NOTIFICATIONS: Final[Mapping[str, Callable[[Conversation, Party, Any], list[Bro
     "notifications/cancelled": _cancelled,
     "notifications/progress": _progress,
     "notifications/elicitation/complete": _elicitation_complete,
+    "notifications/tasks/status": _task_status,
 }
 
 
@@ -774,6 +844,20 @@ def _structured(message: t.JSONObject, cls: type[Any], params_type: Any, require
     if "id" in message:
         return cls(params_value, id=message["id"], extra=extra)
     return cls(params_value, extra=extra)
+
+
+def _related_task_of(params: Any) -> str | None:
+    """The task that a request says it belongs to."""
+    meta = params.get("_meta") if isinstance(params, dict) else getattr(params, "meta", None)
+    related = meta.get(RELATED_TASK) if isinstance(meta, dict) else None
+    task_id = related.get("taskId") if isinstance(related, dict) else None
+    return task_id if isinstance(task_id, str) else None
+
+
+def _relate(message: t.JSONObject, task_id: str) -> None:
+    """Say in a message of ours which task it belongs to (TASK-29, TASK-44)."""
+    params = message.setdefault("params", {})
+    params["_meta"] = {**params.get("_meta", {}), RELATED_TASK: {"taskId": task_id}}
 
 
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params"})

@@ -19,6 +19,8 @@ from .types import (
     RequestId,
     Result,
     ServerCapabilities,
+    Task,
+    TaskMetadata,
 )
 
 __all__ = [
@@ -36,6 +38,10 @@ __all__ = [
     "ResourceSubscribed",
     "ResourceUnsubscribed",
     "ResultReceived",
+    "TaskCancelRequested",
+    "TaskCreated",
+    "TaskExpired",
+    "TaskStatusChanged",
     "VersionMismatch",
 ]
 
@@ -85,12 +91,15 @@ class RequestReceived:
             application registered.
         revision: the revision that is in force for this request.
         peer_capabilities: the peer's capabilities that are in force for it.
+        task: set if the peer wants it to become a task, and we have declared that it may: answer it
+            with `create_task`. None for a plain request.
     """
 
     id: RequestId
     request: Any
     revision: str
     peer_capabilities: Capabilities
+    task: TaskMetadata | None = None
 
     @property
     def method(self) -> str:
@@ -251,6 +260,61 @@ class ResourceUnsubscribed:
 
 
 @attrs.frozen
+class TaskCreated:
+    """A request of ours has become a task at the peer's.
+
+    The task is followed by itself. What comes of it arrives as `ResultReceived` or `ErrorReceived`
+    with the id of the request, as if it had been plain.
+
+    Attributes:
+        id: the id of our request.
+        request: the request as it was sent.
+        task: how the task stands.
+        immediate_response: what to tell the model in the meantime, if the peer says (TASK-13).
+    """
+
+    id: RequestId
+    request: Any
+    task: Task
+    immediate_response: str | None = None
+
+
+@attrs.frozen
+class TaskStatusChanged:
+    """A task of the peer's, that a request of ours has become, stands differently now.
+
+    Attributes:
+        id: the id of our request.
+        task: how the task stands.
+    """
+
+    id: RequestId
+    task: Task
+
+
+@attrs.frozen
+class TaskCancelRequested:
+    """The peer has stopped a task of ours: it is cancelled already. Stop working on it (TASK-56).
+
+    Attributes:
+        task: the task.
+    """
+
+    task: Task
+
+
+@attrs.frozen
+class TaskExpired:
+    """The time of a task of ours is over; it is gone (TASK-77). Stop working on it.
+
+    Attributes:
+        task: the task as it was.
+    """
+
+    task: Task
+
+
+@attrs.frozen
 class ProtocolViolation:
     """The peer broke a rule. Nothing else is lost: the next message is read as usual.
 
@@ -273,8 +337,9 @@ class ConnectionClosed:
     """The conversation is over; no event follows.
 
     Attributes:
-        unanswered: our requests that got no answer and never will, by id, in the order in which
-            they were sent.
+        unanswered: our requests that got no answer and never will on this connection, by id, in the
+            order in which they were sent. Among them are those that have become a task of the
+            peer's which has not ended; the task may live on.
         unserved: the peer's requests that we had not answered, by id. Stop working on them.
         reason: what ended it, in one sentence.
     """
@@ -297,6 +362,10 @@ Event: TypeAlias = (
     | LogLevelChanged
     | ResourceSubscribed
     | ResourceUnsubscribed
+    | TaskCreated
+    | TaskStatusChanged
+    | TaskCancelRequested
+    | TaskExpired
     | ProtocolViolation
     | ConnectionClosed
 )

@@ -25,6 +25,7 @@ __all__ = [
     "filtered",
     "request_sent",
     "result_answered",
+    "tasks_in",
     "unasked",
 ]
 
@@ -194,6 +195,15 @@ def result_answered(state: ConversationState, request: RequestInFlight, result: 
     effect = _RESULT_ANSWERED.get(request.method.method)
     if effect is not None:
         effect(state, request.request.params, result)
+
+
+def tasks_in(result: Any) -> Iterable[Any]:
+    """Every task that a result tells of."""
+    if isinstance(result, t.CreateTaskResult):
+        return (result.task,)
+    if isinstance(result, (t.GetTaskResult, t.CancelTaskResult)):
+        return (result,)
+    return result.tasks if isinstance(result, t.ListTasksResult) else ()
 
 
 # ---- errors

@@ -29,6 +29,8 @@ class Limits:
             oldest is forgotten first; its completion is then ignored.
         max_known_tools: tools whose task support and output schema are remembered from `tools/list`.
             What is beyond it is not checked against them.
+        max_known_tasks: tasks of the peer's whose last status is remembered, so that none goes back.
+            The oldest are forgotten first.
     """
 
     max_message_size: int = attrs.field(default=16 * 2**20, validator=ge(1))
@@ -37,4 +39,5 @@ class Limits:
     max_remembered_requests: int = attrs.field(default=1_000, validator=ge(1))
     max_subscriptions: int = attrs.field(default=10_000, validator=ge(0))
     max_elicitations: int = attrs.field(default=1_000, validator=ge(0))
+    max_known_tasks: int = attrs.field(default=10_000, validator=ge(0))
     max_known_tools: int = attrs.field(default=10_000, validator=ge(0))

@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 
 from .methods import RequestMethod
-from .types import ProgressToken, RequestId
+from .types import ProgressToken, RequestId, TaskMetadata
 
 __all__ = ["RequestInFlight", "RequestStatus", "RequestTable"]
 
@@ -49,6 +49,7 @@ class RequestInFlight:
         deadline: the clock's time at which it times out, or None.
         latest: the clock's time beyond which no progress moves `deadline`, or None.
         progress: the last value of progress that was reported, or None.
+        task: the metadata with which it was augmented as a task, or None.
     """
 
     id: RequestId
@@ -59,6 +60,7 @@ class RequestInFlight:
     deadline: float | None = None
     latest: float | None = None
     progress: float | None = None
+    task: TaskMetadata | None = None
 
 
 class RequestTable:
@@ -112,12 +114,22 @@ class RequestTable:
         if request.deadline is not None:
             self._push_deadline(request.deadline, request)
 
-    def finish(self, request: RequestInFlight, status: RequestStatus) -> None:
-        """A request was answered or given up."""
+    def finish(
+        self, request: RequestInFlight, status: RequestStatus, *, keep_token: bool = False
+    ) -> None:
+        """A request was answered or given up.
+
+        With `keep_token` its progress may still be reported, until `retire_token` (PROG-09).
+        """
         del self._in_flight[request.id]
         self._remember(self._finished, request.id, status)
+        if not keep_token:
+            self.retire_token(request, status)
+
+    def retire_token(self, request: RequestInFlight, status: RequestStatus) -> None:
+        """No more progress will be reported for a request."""
         token = request.progress_token
-        if token is not None:
+        if token is not None and self._by_token.get(token) is request:
             del self._by_token[token]
             self._remember(self._retired_tokens, token, status)
 
@@ -152,9 +164,9 @@ class RequestTable:
         heap = self._deadlines
         while heap:
             time, _, request = heap[0]
-            if self._in_flight.get(request.id) is not request:
+            if self._in_flight.get(request.id) is not request or request.deadline is None:
                 heapq.heappop(heap)
-            elif request.deadline is not None and request.deadline > time:
+            elif request.deadline > time:
                 heapq.heappop(heap)
                 self._push_deadline(request.deadline, request)
             else:
@@ -162,7 +174,7 @@ class RequestTable:
         return None
 
     def expired(self, now: float) -> Iterator[RequestInFlight]:
-        """The requests whose deadline has passed, in its order; each must be finished at once."""
+        """The requests whose deadline has passed, in its order; each must be finished, or lose its deadline."""
         while (deadline := self.next_deadline()) is not None and deadline <= now:
             yield self._deadlines[0][2]
 

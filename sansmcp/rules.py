@@ -44,6 +44,7 @@ class Rule:
 
 
 _BASIC, _LIFE, _CANCEL = "basic", "basic/lifecycle", "basic/utilities/cancellation"
+_TASKS = "basic/utilities/tasks"
 _PROGRESS, _ELICIT, _SAMPLE = "basic/utilities/progress", "client/elicitation", "client/sampling"
 
 # fmt: off
@@ -81,6 +82,19 @@ _TABLE: Final[tuple[tuple[str, Level, str, str, str], ...]] = (
     ("PROG-04", "MUST", "receiver", "Progress grows with every notification.", _PROGRESS),
     ("PROG-07", "MUST", "receiver", "Progress is reported for tokens of active requests only.", _PROGRESS),
     ("PROG-14", "MUST", "receiver", "No progress is reported once the request is answered.", _PROGRESS),
+    ("CANC-04", "MUST", "requestor", "What became a task is stopped with tasks/cancel.", _CANCEL),
+    ("TASK-01", "MUST", "receiver", "Who takes requests as tasks has declared it.", _TASKS),
+    ("TASK-04", "SHOULD", "requestor", "Only a request that the receiver has declared becomes a task.", _TASKS),
+    ("TASK-06", "MUST NOT", "client", "No tool is called as a task where the server has not declared it.", _TASKS),
+    ("TASK-07", "MUST NOT", "client", "A tool that forbids tasks is not called as one.", _TASKS),
+    ("TASK-10", "MUST", "client", "A tool that requires tasks is called as one.", _TASKS),
+    ("TASK-24", "MUST", "receiver", "A task id is unique.", _TASKS),
+    ("TASK-26", "MUST", "receiver", "A task moves only as the state table has it.", _TASKS),
+    ("TASK-27", "MUST NOT", "receiver", "A task that has ended moves no more.", _TASKS),
+    ("TASK-38", "MUST", "receiver", "A request that was accepted as a task is answered with the task.", _TASKS),
+    ("TASK-40", "MUST", "receiver", "The outcome of a task is what the request would have been answered with.", _TASKS),
+    ("TASK-44", "MUST", "both", "What belongs to a task says so.", _TASKS),
+    ("TASK-61", "MUST", "receiver", "A task that is unknown is refused.", _TASKS),
     ("ELIC-10", "MUST NOT", "server", "The user is asked only in a mode that the client has declared.", _ELICIT),
     ("ELIC-15", "FACT", "server", "A form is flat and its fields are primitive, and can be filled in.", _ELICIT),
     ("ELIC-18", "MUST", "server", "The page to visit has a valid address.", _ELICIT),

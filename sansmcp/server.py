@@ -7,13 +7,14 @@ from typing import Any, Final
 from . import types as t
 from .catalog import Catalog, Shelf
 from .connection import DEFAULT_REVISIONS, Connection
-from .errors import INVALID_PARAMS, URL_ELICITATION_REQUIRED, shortened
+from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED, shortened
 from .events import Event, LogLevelChanged, ResourceSubscribed, ResourceUnsubscribed
 from .features import SchemaValidator
 from .lifecycle import choose_revision
 from .limits import Limits
 from .methods import SERVER, NotificationMethod, RequestMethod
 from .requests import RequestInFlight
+from .tasks import TaskBook
 from .wire import unstructure
 
 __all__ = ["ServerConnection"]
@@ -44,6 +45,10 @@ class ServerConnection(Connection):
         extensions: methods outside the specification (see `MethodTable`).
         validate: checks our structured content against the tool's `outputSchema`: given the schema
             and the value it says what is wrong, or None (TOOL-22).
+        tasks: where requests are kept that become tasks; the capabilities have to declare which may.
+            None where none does, or where the application answers `tasks/*` itself.
+        task_context: whose tasks the peer may see: the authorization context that it belongs to.
+        notify_task_status: whether the peer is told when a task of its changes (TASK-17).
 
     Raises:
         ValueError: `revisions` is empty or names an unknown one.
@@ -65,6 +70,9 @@ class ServerConnection(Connection):
         max_timeout: float | None = 600.0,
         extensions: Iterable[RequestMethod | NotificationMethod] = (),
         validate: SchemaValidator | None = None,
+        tasks: TaskBook | None = None,
+        task_context: str = "",
+        notify_task_status: bool = True,
     ) -> None:
         super().__init__(
             info,
@@ -76,6 +84,9 @@ class ServerConnection(Connection):
             max_timeout=max_timeout,
             extensions=extensions,
             validate=validate,
+            tasks=tasks,
+            task_context=task_context,
+            notify_task_status=notify_task_status,
         )
         self._instructions = instructions
         self._catalog = catalog
@@ -172,7 +183,19 @@ class ServerConnection(Connection):
             self.send_error(request.id, INVALID_PARAMS, f"Unknown tool: {shortened(name)}")
             return []
         self._conversation.state.learn_tool(tool)
-        return [self._request_received(request)]
+        if "tasks.requests.tools.call" in self._us.declared:
+            support = tool.execution.task_support if tool.execution is not None else None
+            if request.task is None and support == "required":
+                # TASK-11
+                message = f"The tool {shortened(name)} has to be called as a task"
+                self.send_error(request.id, METHOD_NOT_FOUND, message)
+                return []
+            if request.task is not None and support in (None, "forbidden"):
+                # TASK-08
+                message = f"The tool {shortened(name)} cannot be called as a task"
+                self.send_error(request.id, METHOD_NOT_FOUND, message)
+                return []
+        return self._deliver(request)
 
     def _get_prompt(self, request: RequestInFlight) -> list[Event]:
         params: t.GetPromptRequestParams = request.request.params
@@ -199,6 +222,7 @@ class ServerConnection(Connection):
         )
 
     def _before_draining(self) -> None:
+        super()._before_draining()
         # The catalog may be shared and know no connection. So it is looked at when there may be
         # something to send: what has changed since the last time is told now.
         if self._catalog is None:

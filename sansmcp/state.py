@@ -5,15 +5,16 @@ Plain data with no rule in it. `features` and `conversation` hold the rules.
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import attrs
 
 from .lifecycle import ConnectionState
 from .limits import Limits
 from .methods import CLIENT, SERVER, Side
-from .requests import RequestTable
+from .requests import RequestInFlight, RequestStatus, RequestTable
 from .revisions import REVISIONS, Revision
+from .tasks import TASK_TRANSITIONS, TERMINAL
 from .types import (
     ClientCapabilities,
     Implementation,
@@ -22,11 +23,12 @@ from .types import (
     LoggingLevel,
     RequestId,
     ServerCapabilities,
+    TaskStatus,
     Tool,
 )
 from .wire import unstructure
 
-__all__ = ["LOGGING_LEVELS", "ConversationState", "KnownTool", "Party", "declared_in"]
+__all__ = ["LOGGING_LEVELS", "ConversationState", "KnownTask", "KnownTool", "Party", "declared_in"]
 
 #: The levels of log messages, from the least severe to the most (server/utilities/logging).
 LOGGING_LEVELS: Final[tuple[LoggingLevel, ...]] = (
@@ -39,6 +41,18 @@ LOGGING_LEVELS: Final[tuple[LoggingLevel, ...]] = (
     "alert",
     "emergency",
 )
+
+
+class TaskLike(Protocol):
+    """What tells of a task: `Task`, and the results and params that have its fields."""
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task."""
+
+    @property
+    def status(self) -> TaskStatus:
+        """How it stands."""
 
 
 def declared_in(capabilities: ClientCapabilities | ServerCapabilities) -> frozenset[str]:
@@ -106,6 +120,19 @@ class KnownTool:
     output_schema: JSONObject | None
 
 
+@attrs.define(eq=False)
+class KnownTask:
+    """A task that was mentioned in this conversation.
+
+    Attributes:
+        status: the last one that was told.
+        request: the request that became the task, where that was seen here.
+    """
+
+    status: TaskStatus
+    request: RequestInFlight | None = None
+
+
 class ConversationState:
     """All that one conversation has settled.
 
@@ -118,6 +145,7 @@ class ConversationState:
         log_level: the least severe level that the client wants; None where it has not said.
         subscriptions: the URIs of the resources that the client is subscribed to.
         elicitations: ids of URL elicitations that are not complete yet, oldest first.
+        tasks: what is known of tasks, by the side that runs them and their id.
         tools: what is known of tools, from the results of `tools/list`, by name.
         initialize_id: the id of the handshake's request, which may never be cancelled; or None.
         late_answers: how many answers crossed a cancellation or a timeout and were dropped.
@@ -136,6 +164,7 @@ class ConversationState:
         self._longest_subscription = 0
         self.elicitations: OrderedDict[str, None] = OrderedDict()
         self.tools: dict[str, KnownTool] = {}
+        self.tasks: OrderedDict[tuple[Side, str], KnownTask] = OrderedDict()
         self.initialize_id: RequestId | None = None
         self.late_answers = 0
 
@@ -170,6 +199,33 @@ class ConversationState:
         self.elicitations[elicitation_id] = None
         if len(self.elicitations) > self.limits.max_elicitations:
             self.elicitations.popitem(last=False)
+
+    def learn_task(
+        self, receiver: Party, task: TaskLike, request: RequestInFlight | None = None
+    ) -> bool:
+        """`receiver` has told how a task of its stands; says whether that can be (TASK-26).
+
+        The progress token of the request lives as long as the task (PROG-09, PROG-11).
+        """
+        key = (receiver.side, task.task_id)
+        known = self.tasks.get(key)
+        if known is None:
+            known = self.tasks[key] = KnownTask(task.status, request)
+            if len(self.tasks) > self.limits.max_known_tasks:
+                (side, _), forgotten = self.tasks.popitem(last=False)
+                self._retire(self.client if side is CLIENT else self.server, forgotten)
+        elif task.status != known.status:
+            if task.status not in TASK_TRANSITIONS[known.status]:
+                return False
+            known.status = task.status
+        if task.status in TERMINAL:
+            self._retire(receiver, known)
+        return True
+
+    @staticmethod
+    def _retire(receiver: Party, known: KnownTask) -> None:
+        if known.request is not None:
+            receiver.other.requests.retire_token(known.request, RequestStatus.ANSWERED)
 
     def learn_tools(self, page: ListToolsResult, *, first_page: bool) -> None:
         """Remember what calls of the tools on this page depend on."""
