@@ -145,6 +145,7 @@ class Connection:
         self._answers: _BatchOfAnswers | None = None
         # The method of a request -> how we answer it without the application.
         self._automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {"ping": self._pong}
+        self._task_book = tasks
         self._follower = TaskFollower(self)
         self._host: TaskHost | None = None
         if tasks is not None:
@@ -188,6 +189,16 @@ class Connection:
     def tasks(self) -> dict[t.RequestId, t.Task]:
         """How the tasks stand that our requests have become, by the id of the request."""
         return self._follower.tasks
+
+    @property
+    def task_book(self) -> TaskBook | None:
+        """Where our tasks are kept: what was passed as `tasks`."""
+        return self._task_book
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that a request of ours waits unless it says otherwise; None for ever."""
+        return self._timeout
 
     @property
     def late_answers(self) -> int:

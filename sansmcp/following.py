@@ -209,7 +209,9 @@ class TaskFollower:
             request = t.GetTaskPayloadRequest(params)
             # It waits as long as the task does.
             followed.result_id = self._ask(followed, request, timeout=None)
-        if task.status not in TERMINAL or followed.result_id is None:
+        if task.status in TERMINAL and followed.result_id is not None:
+            followed.poll_at = None  # There is nothing left to see but the outcome.
+        else:
             self._poll_later(followed)
 
     def _poll_later(self, followed: _Followed) -> None:

@@ -244,6 +244,7 @@ class ServerConnection(Connection):
         *,
         timeout: _Timeout = t.MISSING,
         related_request: t.RequestId | None = None,
+        related_task: str | None = None,
         **more: Any,
     ) -> t.RequestId:
         """Ask the client's model (client/sampling); its answer is a `CreateMessageResult`.
@@ -253,11 +254,15 @@ class ServerConnection(Connection):
             max_tokens: how many tokens the answer may have at most.
             timeout: as for `send_request`.
             related_request: as for `send_request`.
+            related_task: as for `send_request`.
             more: the further fields of `CreateMessageRequestParams`, by name.
         """
         params = t.CreateMessageRequestParams(messages, max_tokens, **more)
         return self.send_request(
-            t.CreateMessageRequest(params), timeout=timeout, related_request=related_request
+            t.CreateMessageRequest(params),
+            timeout=timeout,
+            related_request=related_request,
+            related_task=related_task,
         )
 
     def elicit(
@@ -267,6 +272,7 @@ class ServerConnection(Connection):
         *,
         timeout: _Timeout = t.MISSING,
         related_request: t.RequestId | None = None,
+        related_task: str | None = None,
     ) -> t.RequestId:
         """Ask the user to fill in a form (client/elicitation); the answer is an `ElicitResult`.
 
@@ -275,6 +281,7 @@ class ServerConnection(Connection):
             requested_schema: the fields of the form.
             timeout: as for `send_request`.
             related_request: as for `send_request`.
+            related_task: as for `send_request`.
         """
         # X-04: `mode` is optional for a form, and known only to clients of the newest revision.
         params = t.ElicitRequestFormParams(
@@ -283,7 +290,10 @@ class ServerConnection(Connection):
             mode="form" if (self.revision or "") >= "2025-11-25" else None,
         )
         return self.send_request(
-            t.ElicitRequest(params), timeout=timeout, related_request=related_request
+            t.ElicitRequest(params),
+            timeout=timeout,
+            related_request=related_request,
+            related_task=related_task,
         )
 
     def elicit_url(
@@ -294,6 +304,7 @@ class ServerConnection(Connection):
         *,
         timeout: _Timeout = t.MISSING,
         related_request: t.RequestId | None = None,
+        related_task: str | None = None,
     ) -> t.RequestId:
         """Ask the user to visit a page (client/elicitation); the answer is an `ElicitResult`.
 
@@ -303,10 +314,14 @@ class ServerConnection(Connection):
             url: where to go.
             timeout: as for `send_request`.
             related_request: as for `send_request`.
+            related_task: as for `send_request`.
         """
         params = t.ElicitRequestURLParams(message, elicitation_id, url)
         return self.send_request(
-            t.ElicitRequest(params), timeout=timeout, related_request=related_request
+            t.ElicitRequest(params),
+            timeout=timeout,
+            related_request=related_request,
+            related_task=related_task,
         )
 
     def elicitation_complete(self, elicitation_id: str) -> None:
@@ -339,11 +354,24 @@ class ServerConnection(Connection):
         self.send_error(id, URL_ELICITATION_REQUIRED, message, unstructure(data))
 
     def list_roots(
-        self, *, timeout: _Timeout = t.MISSING, related_request: t.RequestId | None = None
+        self,
+        *,
+        timeout: _Timeout = t.MISSING,
+        related_request: t.RequestId | None = None,
+        related_task: str | None = None,
     ) -> t.RequestId:
-        """Ask for the client's roots (client/roots); the answer is a `ListRootsResult`."""
+        """Ask for the client's roots (client/roots); the answer is a `ListRootsResult`.
+
+        Args:
+            timeout: as for `send_request`.
+            related_request: as for `send_request`.
+            related_task: as for `send_request`.
+        """
         return self.send_request(
-            t.ListRootsRequest(), timeout=timeout, related_request=related_request
+            t.ListRootsRequest(),
+            timeout=timeout,
+            related_request=related_request,
+            related_task=related_task,
         )
 
     def log(
@@ -353,6 +381,7 @@ class ServerConnection(Connection):
         logger: str | None = None,
         *,
         related_request: t.RequestId | None = None,
+        related_task: str | None = None,
     ) -> bool:
         """Send a log message (server/utilities/logging).
 
@@ -361,13 +390,16 @@ class ServerConnection(Connection):
             data: any JSON value, a text most of the time.
             logger: the name of the part that speaks, or None.
             related_request: as for `send_request`.
+            related_task: the task that it belongs to, if any (TASK-44).
 
         Returns:
             Whether it was queued: not if it is below the level that the client has set.
         """
         params = t.LoggingMessageNotificationParams(level, data, logger)
         return self.send_notification(
-            t.LoggingMessageNotification(params), related_request=related_request
+            t.LoggingMessageNotification(params),
+            related_request=related_request,
+            related_task=related_task,
         )
 
     def resource_updated(self, uri: str) -> bool:

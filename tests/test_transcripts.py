@@ -16,6 +16,7 @@ from sansmcp import (
     LocalProtocolError,
     ProtocolViolation,
     ServerConnection,
+    TaskBook,
     structure,
 )
 
@@ -38,6 +39,12 @@ def handshake(lines: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, An
     return asked["params"], answer["result"]
 
 
+def task_id_of(lines: list[dict[str, Any]]) -> str:
+    """The id that the recorded server gave to its task."""
+    results = (line["message"].get("result", {}) for line in lines)
+    return next(str(result["task"]["taskId"]) for result in results if "task" in result)
+
+
 def connection_for(side: str, lines: list[dict[str, Any]]) -> Any:
     """A connection that declares what the recorded peer of this side declared."""
     asked, answer = handshake(lines)
@@ -51,6 +58,7 @@ def connection_for(side: str, lines: list[dict[str, Any]]) -> Any:
         structure(answer["serverInfo"], t.Implementation),
         capabilities=structure(answer["capabilities"], t.ServerCapabilities),
         instructions=answer.get("instructions"),
+        tasks=TaskBook(new_id=lambda: task_id_of(lines)),
         clock=Clock(),
     )
 
@@ -97,12 +105,22 @@ class Replay:
             meta = message.get("params", {}).get("_meta", {})
             progress = meta.pop("progressToken", None) is not None
             typed = structure({**message, "id": 0}, cls)
-            self.ids[id] = connection.send_request(typed, progress=progress)
+            if isinstance(typed, t.GetTaskPayloadRequest):
+                # The connection asked by itself when it heard that input is required.
+                [self.ids[id]] = [
+                    ours
+                    for ours, entry in connection.outgoing.items()
+                    if entry.method.method == "tasks/result"
+                ]
+            else:
+                self.ids[id] = connection.send_request(typed, progress=progress, timeout=None)
         elif method == "notifications/initialized":
             assert connection.state is ConnectionState.READY  # It was sent by itself.
         elif method == "notifications/cancelled":
             params = message["params"]
             connection.cancel_request(self.ids[params["requestId"]], params.get("reason"))
+        elif method == "notifications/tasks/status":
+            self.report(message["params"])
         elif method is not None:
             connection.send_notification(
                 structure(message, METHODS.notifications[method].notification)
@@ -112,9 +130,56 @@ class Replay:
         elif "error" in message:
             error = message["error"]
             connection.send_error(id, error["code"], error["message"], error.get("data", MISSING))
+        elif "task" in message["result"]:
+            connection.create_task(id, poll_interval=message["result"]["task"]["pollInterval"])
         else:
             expected = connection.incoming[id].method.result
             connection.send_result(id, structure(message["result"], expected))
+
+    def report(self, task: dict[str, Any]) -> None:
+        """The recorded server did something for a task; here it is the book that is told."""
+        book = self.connection.task_book
+        if book.record(task["taskId"]) is None:
+            return  # It told of the task before it had answered with it.
+        if task["status"] == "completed":
+            book.complete(task["taskId"], t.CallToolResult([]))
+        else:
+            book.update(task["taskId"], task["status"], task.get("statusMessage"))
+
+
+def judged(name: str) -> tuple[list[str], Conversation]:
+    """The rules that either side of a recorded conversation broke."""
+    conversation = Conversation(
+        revisions=("2025-11-25",), methods=METHODS, limits=Limits(), clock=Clock()
+    )
+    parties = {"client": conversation.client, "server": conversation.server}
+    violations = []
+    for line in transcript(name):
+        for item in conversation.receive_json(parties[line["from"]], line["message"]):
+            if isinstance(item, ProtocolViolation):
+                violations.append(item.rule)
+    return violations, conversation
+
+
+@pytest.mark.rule("TASK-38", "TASK-42", "ELIC-64")
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_a_recorded_conversation_with_a_task_replays_on_each_side(side: str) -> None:
+    replay = Replay(side, transcript("everything-tasks-2025-11-25")).run()
+    # The recorded client answered a form with a choice that it does not have. In its place we could
+    # not have done so, and in the server's place we take notice.
+    refused = [error.rule for error in replay.refused]
+    violations = [event.rule for event in replay.violations]
+    assert (refused, violations) == ((["ELIC-64"], []) if side == "client" else ([], ["ELIC-64"]))
+    if side == "client":
+        [task] = replay.connection.tasks.values()
+    else:
+        [task] = [record.task for record in replay.connection.task_book._storage]
+    assert task.status == "completed"
+
+
+@pytest.mark.rule("TASK-26", "ELIC-64")
+def test_a_recorded_conversation_with_a_task_is_judged_without_a_role() -> None:
+    assert judged("everything-tasks-2025-11-25")[0] == ["ELIC-64"]
 
 
 @pytest.mark.rule("GEN-01")
@@ -134,15 +199,7 @@ def test_a_recorded_conversation_replays_on_each_side(side: str) -> None:
 
 @pytest.mark.rule("GEN-01")
 def test_a_recorded_conversation_is_judged_without_a_role() -> None:
-    conversation = Conversation(
-        revisions=("2025-11-25",), methods=METHODS, limits=Limits(), clock=Clock()
-    )
-    parties = {"client": conversation.client, "server": conversation.server}
-    violations = []
-    for line in transcript("everything-2025-11-25"):
-        for item in conversation.receive_json(parties[line["from"]], line["message"]):
-            if isinstance(item, ProtocolViolation):
-                violations.append(item)
+    violations, conversation = judged("everything-2025-11-25")
     assert violations == []
     assert conversation.state.revision is not None
     assert len(conversation.state.tools) == len(

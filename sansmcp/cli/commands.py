@@ -144,7 +144,11 @@ async def _inspect(
             await _look_around(inspected, timeline)
             if call is not None:
                 timeline.heading(f"Call {call[0]}")
-                result = await inspected.ask(inspected.connection.call_tool(*call, progress=True))
+                required = call[0] in _task_only(inspected)
+                id = inspected.connection.call_tool(
+                    *call, progress=True, task=t.TaskMetadata() if required else None
+                )
+                result = await inspected.ask(id)
                 _show(timeline, result)
                 if result.is_error:
                     click.echo(f"sansmcp inspect: the tool {printable(call[0])} failed", err=True)
@@ -160,6 +164,15 @@ async def _inspect(
         error = _only(group)
         click.echo(f"sansmcp inspect: {printable(str(error))}", err=True)
     return False
+
+
+def _task_only(inspected: Inspection) -> set[str]:
+    """The tools that can be called as tasks only; the lists were read already."""
+    return {
+        tool.name
+        for tool in inspected.tools
+        if tool.execution is not None and tool.execution.task_support == "required"
+    }
 
 
 async def _look_around(inspected: Inspection, timeline: Timeline) -> None:
@@ -187,7 +200,10 @@ async def _look_around(inspected: Inspection, timeline: Timeline) -> None:
         if capability is None:
             continue
         timeline.heading(heading)
-        for item in await inspected.listed(ask, key):
+        items = await inspected.listed(ask, key)
+        if key == "tools":
+            inspected.tools = items
+        for item in items:
             named = item.name if not hasattr(item, "uri") else item.uri
             named = getattr(item, "uri_template", named)
             described = item.description or item.title or ""

@@ -16,6 +16,7 @@ from sansmcp import (
     LocalProtocolError,
     RequestReceived,
     ServerConnection,
+    TaskBook,
     __version__,
 )
 from sansmcp import types as t
@@ -124,6 +125,25 @@ async def _where(driver: _Driver, event: RequestReceived) -> t.Result:
     return t.CallToolResult([t.TextContent(root.uri) for root in answer.roots])
 
 
+async def _bake(driver: _Driver, event: RequestReceived) -> t.Result:
+    cake = t.CallToolResult([t.TextContent("a cake")])
+    if event.task is None:
+        return cake
+    book = driver.connection.task_book
+    assert book is not None
+    task_id = driver.create_task(event, poll_interval=100, status_message="mixing")
+    await trio.sleep(0.15)
+    form = t.RequestedSchema({"topping": t.StringSchema(min_length=1)}, required=["topping"])
+    id = driver.connection.elicit("Which topping?", form, related_task=task_id)
+    answer = await driver.answer(id)
+    book.update(task_id, message="baking")
+    driver.flush()
+    await trio.sleep((event.params.arguments or {}).get("seconds", 0.15))
+    topping = (answer.content or {}).get("topping", "nothing")
+    book.complete(task_id, t.CallToolResult([t.TextContent(f"a cake with {topping} on it")]))
+    return cake
+
+
 _TOOLS: Final[dict[str, tuple[t.Tool, _Handler]]] = {
     tool.name: (tool, handler)
     for tool, handler in (
@@ -143,6 +163,15 @@ _TOOLS: Final[dict[str, tuple[t.Tool, _Handler]]] = {
         (t.Tool("count", _schema(steps="integer"), description="Counts, with progress"), _count),
         (t.Tool("wait", _schema(seconds="number"), description="Takes its time"), _wait),
         (t.Tool("tick", _OBJECT, description="Moves the clock"), _tick),
+        (
+            t.Tool(
+                "bake",
+                {"type": "object", "properties": {"seconds": {"type": "number"}}},
+                description="Takes its time, as a task if you like",
+                execution=t.ToolExecution("optional"),
+            ),
+            _bake,
+        ),
         (t.Tool("ask-model", _OBJECT, description="Asks your model"), _ask_model),
         (t.Tool("ask-user", _OBJECT, description="Asks you"), _ask_user),
         (t.Tool("sign-in", _OBJECT, description="Sends you to a page"), _sign_in),
@@ -204,6 +233,8 @@ async def serve(driver: _Driver, event: RequestReceived) -> None:
     except (KeyError, TypeError) as error:
         # TOOL-26: arguments that do not suit the tool are the tool's business.
         outcome = t.CallToolResult([t.TextContent(f"bad arguments: {error}")], is_error=True)
+    if event.id not in driver.connection.incoming:
+        return  # It has become a task, whose outcome is in the book.
     if isinstance(outcome, t.Error):
         driver.connection.send_error(event.id, outcome.code, outcome.message, outcome.data)
     else:
@@ -247,7 +278,13 @@ def demo_connection() -> ServerConnection:
             prompts=t.PromptsCapability(list_changed=True),
             resources=t.ResourcesCapability(subscribe=True, list_changed=True),
             tools=t.ToolsCapability(list_changed=True),
+            tasks=t.ServerTasksCapability(
+                list={},
+                cancel={},
+                requests=t.ServerTasksRequestsCapability(tools=t.ToolsTasksCapability(call={})),
+            ),
         ),
+        tasks=TaskBook(),
         instructions="Try the tools one by one.",
         catalog=catalog,
         clock=trio.current_time,

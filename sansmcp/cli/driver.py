@@ -21,6 +21,8 @@ from sansmcp import (
     RequestTimedOut,
     ResultReceived,
     ServerConnection,
+    TaskCancelRequested,
+    TaskExpired,
 )
 
 __all__ = ["Closed", "Driver", "RequestFailed"]
@@ -76,6 +78,7 @@ class Driver(Generic[C]):
         self._outcomes: dict[Any, Event] = {}
         self._scopes: dict[Any, trio.CancelScope] = {}
         self._stirred = trio.Event()
+        self._of_task: dict[str, Any] = {}
         self.closed: ConnectionClosed | None = None
 
     async def run(self) -> None:
@@ -108,7 +111,7 @@ class Driver(Generic[C]):
             if self.closed is None:
                 await arrived.wait()
         except trio.Cancelled:
-            if id in self.connection.outgoing:
+            if id in self.connection.outgoing or id in self.connection.tasks:
                 self.connection.cancel_request(id, "the caller gave up")
                 self.flush()
             raise
@@ -120,6 +123,16 @@ class Driver(Generic[C]):
         if isinstance(outcome, (ErrorReceived, RequestTimedOut)):
             raise RequestFailed(outcome)
         raise Closed("the connection ended" if self.closed is None else self.closed.reason)
+
+    def create_task(self, event: RequestReceived, **options: Any) -> str:
+        """Accept the request that is being served as a task; gives its id.
+
+        If the task is cancelled, or expires, so is the scope in which it is served.
+        """
+        task_id = self.connection.create_task(event.id, **options).task_id
+        self._of_task[task_id] = event.id
+        self.flush()
+        return task_id
 
     def flush(self) -> None:
         """Have the writer look at the queue, and the watch at the deadlines."""
@@ -134,6 +147,10 @@ class Driver(Generic[C]):
                     self._nursery.start_soon(self._serve_one, event)
                 case RequestCancelled(id=id) if id in self._scopes:
                     self._scopes[id].cancel()
+                case TaskCancelRequested(task=task) | TaskExpired(task=task):
+                    scope = self._scopes.get(self._of_task.pop(task.task_id, None))
+                    if scope is not None:
+                        scope.cancel()
                 case ResultReceived(id=id) | ErrorReceived(id=id) | RequestTimedOut(id=id):
                     if id in self._answers:
                         self._outcomes[id] = event

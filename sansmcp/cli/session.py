@@ -13,6 +13,8 @@ from sansmcp import (
     NotificationReceived,
     ProgressReceived,
     RequestReceived,
+    TaskCreated,
+    TaskStatusChanged,
     VersionMismatch,
     __version__,
 )
@@ -37,6 +39,8 @@ class Inspection:
         connection: the client's end.
         progress: what was received so far.
         notifications: likewise.
+        tools: what the server offers, once it was asked.
+        tasks: how tasks stood, each time that was told.
     """
 
     def __init__(self, driver: Driver[ClientConnection]) -> None:
@@ -44,6 +48,8 @@ class Inspection:
         self.connection = driver.connection
         self.progress: list[ProgressReceived] = []
         self.notifications: list[Any] = []
+        self.tasks: list[t.Task] = []
+        self.tools: list[t.Tool] = []
         self.mismatch: VersionMismatch | None = None
 
     def hear(self, event: Event) -> None:
@@ -52,6 +58,8 @@ class Inspection:
             self.progress.append(event)
         elif isinstance(event, NotificationReceived):
             self.notifications.append(event.notification)
+        elif isinstance(event, (TaskCreated, TaskStatusChanged)):
+            self.tasks.append(event.task)
         elif isinstance(event, VersionMismatch):
             self.mismatch = event
 

@@ -146,6 +146,7 @@ class Timeline:
 # ---- a message in a few words
 
 _NAMING = (
+    "status",
     "name",
     "uri",
     "level",
@@ -230,6 +231,11 @@ def _of_result(result: Any) -> str:
         return (
             f"{result['action']} {_short(result['content']) if 'content' in result else ''}".strip()
         )
+    task = result.get("task", result)
+    if isinstance(task, dict) and "taskId" in task:
+        return f"task {task['taskId']} {task.get('status')}: {task.get('statusMessage') or ''}"
+    if isinstance(result.get("tasks"), list):
+        return ", ".join(f"{task.get('taskId')} {task.get('status')}" for task in result["tasks"])
     if "content" in result:
         failed = "isError: " if result.get("isError") else ""
         structured = result.get("structuredContent")

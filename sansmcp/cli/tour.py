@@ -15,6 +15,10 @@ from .timeline import Timeline
 __all__ = ["take_tour"]
 
 
+#: Seconds that a step may take; it takes a fraction of one if all goes well.
+_PATIENCE: Final = 20
+
+
 class _Surprise(Exception):
     """Something did not go as it should."""
 
@@ -54,7 +58,7 @@ async def _lists(i: Inspection) -> str:
     templates = await i.listed(i.connection.list_resource_templates, "resource_templates")
     prompts = await i.listed(i.connection.list_prompts, "prompts")
     counts = len(tools), len(resources), len(templates), len(prompts)
-    return _expect("10 tools in 3 pages, 7 resources in 2", counts == (10, 7, 1, 1))
+    return _expect("11 tools in 3 pages, 7 resources in 2", counts == (11, 7, 1, 1))
 
 
 async def _structured(i: Inspection) -> str:
@@ -163,6 +167,46 @@ async def _asked_back(i: Inspection) -> str:
     return f"for {', '.join(asked)}; all were answered"
 
 
+async def _task(i: Inspection) -> str:
+    if _revision(i) < "2025-11-25":
+        return "this revision has no tasks"
+    i.tasks.clear()
+    result = await i.ask(i.connection.call_tool("bake", task=t.TaskMetadata(60_000)))
+    statuses = [task.status for task in i.tasks]
+    return _expect(
+        f"the call became a task: {', '.join(dict.fromkeys(statuses))}; its result: "
+        f"{result.content[0].text}",
+        statuses[0] == "working"
+        and "input_required" in statuses
+        and statuses[-1] == "completed"
+        and result.content[0].text == "a cake with Ada on it",
+    )
+
+
+async def _cancelled_task(i: Inspection) -> str:
+    if _revision(i) < "2025-11-25":
+        return "this revision has no tasks"
+    i.tasks.clear()
+    id = i.connection.call_tool("bake", {"seconds": 60}, task=t.TaskMetadata())
+    with trio.move_on_after(0.5):
+        await i.ask(id)
+    while not i.tasks or i.tasks[-1].status != "cancelled":
+        await trio.sleep(0.01)
+    tasks = await i.listed(_list_tasks(i), "tasks")
+    return _expect(
+        "given up after 0.5 s; tasks/cancel, for a task is stopped in no other way",
+        [task.status for task in tasks] == ["completed", "cancelled"],
+    )
+
+
+def _list_tasks(i: Inspection) -> Callable[[str | None], t.RequestId]:
+    def ask(cursor: str | None) -> t.RequestId:
+        params = None if cursor is None else t.PaginatedRequestParams(cursor)
+        return i.connection.send_request(t.ListTasksRequest(params))
+
+    return ask
+
+
 async def _refused(i: Inspection) -> str:
     try:
         i.connection.unsubscribe("demo://never")
@@ -185,6 +229,8 @@ _STEPS: Final[tuple[tuple[str, Callable[[Inspection], Awaitable[str]]], ...]] = 
     ("Resources, and a subscription", _resources),
     ("A prompt, and completion", _prompts),
     ("The server asks back", _asked_back),
+    ("A call that becomes a task", _task),
+    ("A task that is cancelled", _cancelled_task),
     ("A mistake of our own", _refused),
 )
 
@@ -196,8 +242,12 @@ async def take_tour(inspected: Inspection, timeline: Timeline) -> bool:
         if heading:
             timeline.heading(heading)
         try:
-            outcome: Any = await step(inspected)
+            with trio.fail_after(_PATIENCE):
+                outcome: Any = await step(inspected)
             timeline.note(outcome, good=True)
+        except trio.TooSlowError:
+            good = False
+            timeline.note(f"not done after {_PATIENCE} s", good=False)
         except (_Surprise, RequestFailed) as error:
             good = False
             timeline.note(str(error), good=False)

@@ -24,6 +24,8 @@ TOUR = [
     "Resources, and a subscription",
     "A prompt, and completion",
     "The server asks back",
+    "A call that becomes a task",
+    "A task that is cancelled",
     "A mistake of our own",
 ]
 
@@ -71,6 +73,10 @@ def test_the_tour_shows_every_feature_and_succeeds() -> None:
         "https://demo.example/sign-in",
         "elicitation/complete",
         "roots/list",
+        "tasks/get",
+        "tasks/status input_required",
+        "a cake with Ada on it",
+        "tasks/cancel",
     ):
         assert said in done.stdout
     assert all(len(line) <= 125 for line in lines)
@@ -137,6 +143,19 @@ def test_the_reference_servers(name: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "violation" not in done.stdout
     assert ("Echo: hi" in done.stdout) == (name == "everything")
+
+
+def test_a_tool_of_the_reference_server_that_requires_a_task() -> None:
+    folder = os.environ.get("SANSMCP_NODE_PEERS")
+    if folder is None:
+        pytest.skip("SANSMCP_NODE_PEERS names no folder with the reference servers (see .ci/run)")
+    command = str(Path(folder, "node_modules", ".bin", "mcp-server-everything"))
+    done = run("inspect", "--call", "simulate-research-query", '{"topic": "h11"}', "--", command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tasks/get" in done.stdout
+    assert "tasks/result" in done.stdout
+    assert "Research Report" in done.stdout
+    assert "violation" not in done.stdout
 
 
 @pytest.mark.parametrize(
