@@ -89,13 +89,15 @@ def with_defaults(params: _Params, result: t.ElicitResult) -> t.ElicitResult:
 
 
 def _is_absolute_url(url: str) -> bool:
+    # `urlsplit` drops some blanks without a word; and what cannot be seen misleads whoever has to
+    # say yes to the address.
+    if " " in url or not url.isprintable():
+        return False
     try:
         parts = urlsplit(url)
+        return bool(parts.scheme and parts.hostname) and parts.port != 0
     except ValueError:
         return False
-    return bool(parts.scheme and parts.netloc and parts.hostname) and not any(
-        character.isspace() for character in url
-    )
 
 
 # ---- one field
@@ -109,7 +111,7 @@ def _odd_bounds(field: t.PrimitiveSchemaDefinition) -> str | None:
     ):
         least, most = getattr(field, low, None), getattr(field, high, None)
         if least is not None and most is not None and least > most:
-            return f"at least {least} and at most {most}"
+            return f"at least {shortened(least)} and at most {shortened(most)}"
     return None
 
 
@@ -122,9 +124,9 @@ def _text_problem(field: t.StringSchema, value: Any) -> str | None:
     if not isinstance(value, str):
         return f"is {shortened(value)}, not a text"
     if field.min_length is not None and len(value) < field.min_length:
-        return f"has {len(value)} characters, not {field.min_length} or more"
+        return f"has {len(value):,} characters, not {shortened(field.min_length)} or more"
     if field.max_length is not None and len(value) > field.max_length:
-        return f"has {len(value):,} characters, not {field.max_length:,} or fewer"
+        return f"has {len(value):,} characters, not {shortened(field.max_length)} or fewer"
     if field.format is not None and not _FORMATS[field.format](value):
         return f"is {shortened(value)}, not of format {field.format}"
     return None
@@ -136,9 +138,9 @@ def _number_problem(field: t.NumberSchema, value: Any) -> str | None:
     if field.type == "integer" and isinstance(value, float) and not value.is_integer():
         return f"is {value}, not an integer"
     if field.minimum is not None and value < field.minimum:
-        return f"is {shortened(value)}, not {field.minimum} or more"
+        return f"is {shortened(value)}, not {shortened(field.minimum)} or more"
     if field.maximum is not None and value > field.maximum:
-        return f"is {shortened(value)}, not {field.maximum} or less"
+        return f"is {shortened(value)}, not {shortened(field.maximum)} or less"
     return None
 
 
@@ -164,9 +166,9 @@ def _choices_problem(
         if problem is not None:
             return problem
     if field.min_items is not None and len(value) < field.min_items:
-        return f"has {len(value)} choices, not {field.min_items} or more"
+        return f"has {len(value):,} choices, not {shortened(field.min_items)} or more"
     if field.max_items is not None and len(value) > field.max_items:
-        return f"has {len(value)} choices, not {field.max_items} or fewer"
+        return f"has {len(value):,} choices, not {shortened(field.max_items)} or fewer"
     return None
 
 

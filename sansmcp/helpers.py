@@ -5,6 +5,7 @@ Nothing in the library calls these; they save an application from writing them a
 
 import json
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -43,8 +44,12 @@ def structured_result(value: JSONObject, **fields: Any) -> CallToolResult:
     Args:
         value: the structured content.
         fields: further fields of `CallToolResult`.
+
+    Raises:
+        ValueError: a number in it is not finite.
+        TypeError: something in it is not JSON.
     """
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return CallToolResult([TextContent(text)], structured_content=value, **fields)
 
 
@@ -77,7 +82,8 @@ def same_origin(one: str, other: str) -> bool:
 
     def origin(url: str) -> tuple[str, str | None, int | None]:
         parts = urlsplit(url)
-        return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+        port = _PORTS.get(parts.scheme) if parts.port is None else parts.port
+        return parts.scheme, parts.hostname, port
 
     try:
         return origin(one) == origin(other) and origin(one)[1] is not None
@@ -104,7 +110,9 @@ def choose_icon(
     def distance(icon: Icon) -> float:
         if size is None or not icon.sizes or "any" in icon.sizes:
             return 0.0
-        widths = [int(one.partition("x")[0]) for one in icon.sizes if one[:1].isdecimal()]
+        # What the server says is not to be trusted, nor the number of its digits.
+        found = (re.fullmatch(r"([0-9]{1,9})x[0-9]{1,9}", one) for one in icon.sizes)
+        widths = [int(match[1]) for match in found if match]
         # Too small looks worse than too large.
         return min((w - size if w >= size else (size - w) * 4 for w in widths), default=1e9)
 
@@ -114,7 +122,8 @@ def choose_icon(
 def is_within_roots(uri: str, roots: Iterable[Root]) -> bool:
     """Whether a file: URI lies in one of the roots, or is one (ROOT-11, ROOT-12).
 
-    Percent escapes and `..` are resolved first; links on the disk are not known here.
+    Percent escapes and `..` are resolved first; links on the disk are not known here. A path with a
+    backslash or a control character is in no root: which file it names depends on who reads it.
     """
     path = _file_path(uri)
     if path is None:
@@ -131,8 +140,12 @@ def _file_path(uri: str) -> str | None:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    path = unquote(parts.path)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or "\0" in path:
+    # Bytes that are not UTF-8 stay apart, or two files would have one path.
+    path = unquote(parts.path, errors="surrogateescape")
+    # `urlsplit` drops raw tabs and newlines, so it is the URI that is looked at.
+    if re.search(r"[\x00-\x1f\\]|%[01]|%5c", uri, re.IGNORECASE):
+        return None
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
     return posixpath.normpath(path) if path.startswith("/") else None
 
@@ -148,6 +161,6 @@ def match_model(preferences: ModelPreferences | None, models: Sequence[str]) -> 
         return None
     for hint in preferences.hints or ():
         for model in models:
-            if hint.name is not None and hint.name in model:
+            if hint.name and hint.name in model:
                 return model
     return None

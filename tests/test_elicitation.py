@@ -122,11 +122,41 @@ def test_elic_15_a_form_can_be_filled_in(params: ElicitRequestFormParams, good: 
         ("https://[::1/x", False),
         ("https://a b/", False),
         ("javascript:alert(1)", False),
+        ("https://a.example:65535/", True),
+        ("https://münchen.example/ü", True),
+        ("https://a.example:65536/", False),
+        ("https://a.example:0/", False),
+        ("https://a.example:x/", False),
+        ("https://a.example/\n", False),
+        ("\thttps://a.example/", False),
+        ("https://a\0.example/", False),
+        ("https://a.example/\u202egpj.exe", False),
+        ("https://a.example/\u00a0", False),
     ],
 )
 def test_elic_18_urls(url: str, good: bool) -> None:
     found = list(check_request(ElicitRequestURLParams("?", "e", url)))
     assert [broken.rule for broken in found] == ([] if good else ["ELIC-18"])
+
+
+@pytest.mark.rule("ELIC-15", "ELIC-64")
+@pytest.mark.parametrize("digits", [4200, 5000])
+def test_elic_15_a_bound_of_thousands_of_digits_is_a_bound(digits: int) -> None:
+    # Python itself writes no integer of more than 4,300 digits.
+    bound = 10**digits
+    for field, value in (
+        (NumberSchema("integer", minimum=bound), 1),
+        (NumberSchema("integer", maximum=-bound), 1),
+        (StringSchema(min_length=bound), "a"),
+        (UntitledMultiSelectEnumSchema(UntitledEnumItems(["a"]), min_items=bound), ["a"]),
+    ):
+        [broken] = check_result(form(x=field), ElicitResult("accept", {"x": value}))
+        assert broken.rule == "ELIC-64" and len(broken.detail) < 200
+    [broken] = check_request(form(x=NumberSchema("integer", minimum=bound, maximum=1)))
+    assert broken.rule == "ELIC-15" and len(broken.detail) < 200
+    assert (
+        problems(form(x=StringSchema(max_length=bound)), ElicitResult("accept", {"x": "a"})) == []
+    )
 
 
 @pytest.mark.rule("ELIC-16", "S21")

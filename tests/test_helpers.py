@@ -77,6 +77,7 @@ def test_icon_04_safe_uris(uri: str, safe: bool) -> None:
         ("data:x", "data:x", False),
         ("https://[::1/", "https://[::1/", False),
         ("https://a.example:99999/", "https://a.example/", False),
+        ("https://a.example:0/", "https://a.example/", False),
     ],
 )
 def test_icon_09_origins(one: str, other: str, same: bool) -> None:
@@ -96,7 +97,17 @@ def test_icon_13_the_icon_that_fits_best() -> None:
     assert choose_icon([small, dark], size=48, theme="light") == small
     assert choose_icon([odd, small], size=16) == small
     assert choose_icon([unsafe]) is None
+    assert choose_icon([large], size=16) == large
     assert choose_icon([]) is None
+
+
+@pytest.mark.rule("ICON-13", "ICON-14")
+@pytest.mark.parametrize("size", ["48px", "48", "48x", "x48", "²x²", "9" * 5000 + "x1", "", "-1x1"])
+def test_icon_13_sizes_that_are_none_do_not_decide(size: str) -> None:
+    odd = Icon("https://a.example/odd.png", sizes=[size])
+    good = Icon("https://a.example/16.png", sizes=["16x16"])
+    assert choose_icon([odd, good], size=48) == good
+    assert choose_icon([odd], size=48) == odd
 
 
 @pytest.mark.rule("ROOT-11", "ROOT-12")
@@ -111,6 +122,14 @@ def test_icon_13_the_icon_that_fits_best() -> None:
         ("file:///srv/data/../secret", False),
         ("file:///srv/data/%2e%2e/secret", False),
         ("file:///srv/data/a/../b", True),
+        ("file:///srv/data%2F..%2Fsecret", False),
+        ("file:///srv/data/%2E%2E%2Fsecret", False),
+        ("file:///srv/data/..%5csecret", False),
+        ("file:///srv/data/..\\secret", False),
+        ("file:///srv/da\nta/a", False),
+        ("file:///srv/data/.%09./secret", False),
+        ("file:///srv/data/My%20Pictures/%C3%A9", True),
+        ("file:////srv/data", False),
         ("file:///srv/data/%00", False),
         ("file://elsewhere/srv/data", False),
         ("https:///srv/data", False),
@@ -124,6 +143,13 @@ def test_root_11_paths_within_roots(uri: str, within: bool) -> None:
     assert is_within_roots(uri, []) is False
 
 
+@pytest.mark.rule("ROOT-12")
+def test_root_12_bytes_that_are_not_utf_8_stay_apart() -> None:
+    root = [Root("file:///srv/%FF")]
+    assert is_within_roots("file:///srv/%FF/a", root) is True
+    assert is_within_roots("file:///srv/%FE/a", root) is False
+
+
 @pytest.mark.rule("SAMP-35", "SAMP-36", "SAMP-38")
 def test_samp_35_hints_are_tried_in_order() -> None:
     models = ["claude-3-opus", "claude-3-5-sonnet", "gpt-4o"]
@@ -135,6 +161,7 @@ def test_samp_35_hints_are_tried_in_order() -> None:
     assert match_model(hints("gemini", "gpt"), models) == "gpt-4o"
     assert match_model(hints("claude"), models) == "claude-3-opus"
     assert match_model(hints("gemini", None), models) is None
+    assert match_model(hints("", "gpt"), models) == "gpt-4o"
     assert match_model(ModelPreferences(speed_priority=1), models) is None
     assert match_model(None, models) is None
 
@@ -145,3 +172,7 @@ def test_tool_21_structured_content_is_repeated_as_text() -> None:
     expected = TextContent('{"n": 1, "é": [null]}')
     assert structured_result(value) == CallToolResult([expected], structured_content=value)
     assert structured_result(value, is_error=True).is_error is True
+    with pytest.raises(ValueError, match="JSON"):
+        structured_result({"n": float("nan")})
+    with pytest.raises(TypeError):
+        structured_result({"n": {1}})
