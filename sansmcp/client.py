@@ -40,6 +40,8 @@ class ClientConnection(Connection):
         tasks: where requests are kept that become tasks; the capabilities have to declare which may.
             None where none does, or where the application answers `tasks/*` itself.
         task_context: whose tasks the peer may see: the authorization context that it belongs to.
+        task_only: methods whose plain requests are refused, such as "sampling/createMessage"
+            (TASK-21).
         notify_task_status: whether the peer is told when a task of its changes (TASK-17).
 
     Raises:
@@ -63,6 +65,7 @@ class ClientConnection(Connection):
         tasks: TaskBook | None = None,
         task_context: str = "",
         notify_task_status: bool = True,
+        task_only: Iterable[str] = (),
     ) -> None:
         super().__init__(
             info,
@@ -77,6 +80,7 @@ class ClientConnection(Connection):
             tasks=tasks,
             task_context=task_context,
             notify_task_status=notify_task_status,
+            task_only=task_only,
         )
 
     @property

@@ -17,7 +17,7 @@ import attrs
 from . import types as t
 from .checks import lint
 from .conversation import Batch, Conversation, Observed
-from .errors import INTERNAL_ERROR, LocalProtocolError, ProtocolWarning
+from .errors import INTERNAL_ERROR, INVALID_REQUEST, LocalProtocolError, ProtocolWarning
 from .events import (
     ConnectionClosed,
     ErrorReceived,
@@ -108,6 +108,7 @@ class Connection:
         tasks: TaskBook | None,
         task_context: str,
         notify_task_status: bool,
+        task_only: Iterable[str],
     ) -> None:
         offered = tuple(revisions)
         if not offered:
@@ -146,6 +147,7 @@ class Connection:
         # The method of a request -> how we answer it without the application.
         self._automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {"ping": self._pong}
         self._task_book = tasks
+        self._task_only = frozenset(task_only)
         self._follower = TaskFollower(self)
         self._host: TaskHost | None = None
         if tasks is not None:
@@ -334,7 +336,13 @@ class Connection:
             answers.done(id, text, self._queue)
 
     def _deliver(self, request: RequestInFlight) -> list[Event]:
-        """Give a request to the application, unless it is to become a task and there is no room."""
+        """Give a request to the application, if nothing about tasks speaks against it."""
+        method = request.method
+        if request.task is None and method.method in self._task_only:
+            # TASK-21, X-03. (A tool says so itself, and its calls are refused with another code.)
+            message = f"{method.method} is served as a task only"
+            self.send_error(request.id, INVALID_REQUEST, message)
+            return []
         if self._host is not None and self._host.refuses(request):
             return []
         return [self._request_received(request)]

@@ -38,6 +38,7 @@ __all__ = [
     "ResourceSubscribed",
     "ResourceUnsubscribed",
     "ResultReceived",
+    "TaskBookFailed",
     "TaskCancelRequested",
     "TaskCreated",
     "TaskExpired",
@@ -315,6 +316,19 @@ class TaskExpired:
 
 
 @attrs.frozen
+class TaskBookFailed:
+    """The storage of a `TaskBook` raised; the peer was answered with -32603 (TASK-63).
+
+    Attributes:
+        id: the id of the peer's request that could not be served.
+        error: what was raised.
+    """
+
+    id: RequestId
+    error: Exception
+
+
+@attrs.frozen
 class ProtocolViolation:
     """The peer broke a rule. Nothing else is lost: the next message is read as usual.
 
@@ -366,6 +380,7 @@ Event: TypeAlias = (
     | TaskStatusChanged
     | TaskCancelRequested
     | TaskExpired
+    | TaskBookFailed
     | ProtocolViolation
     | ConnectionClosed
 )

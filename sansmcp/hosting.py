@@ -5,12 +5,13 @@ A `TaskHost` belongs to one connection; the tasks themselves are in the `TaskBoo
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from . import types as t
 from .checks import MODEL_IMMEDIATE_RESPONSE, RELATED_TASK
 from .errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, LocalProtocolError, shortened
-from .events import Event, TaskCancelRequested, TaskExpired
+from .events import Event, TaskBookFailed, TaskCancelRequested, TaskExpired
 from .requests import RequestInFlight
 from .tasks import TERMINAL, TaskBook, TaskRecord
 
@@ -60,10 +61,10 @@ class TaskHost:
         # Our request to the peer -> the task for whose sake it was made.
         self._asked_for: dict[t.RequestId, str] = {}
         self.automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {
-            "tasks/get": self._get,
-            "tasks/result": self._result,
-            "tasks/list": self._list,
-            "tasks/cancel": self._cancel,
+            "tasks/get": partial(self._guarded, self._get),
+            "tasks/result": partial(self._guarded, self._result),
+            "tasks/list": partial(self._guarded, self._list),
+            "tasks/cancel": partial(self._guarded, self._cancel),
         }
 
     # ---- the application's side
@@ -135,6 +136,20 @@ class TaskHost:
 
     # ---- the peer's side
 
+    def _guarded(
+        self, serve: Callable[[RequestInFlight], list[Event]], request: RequestInFlight
+    ) -> list[Event]:
+        """Serve a request from a storage that may fail, as a database does.
+
+        Such a failure is ours and not the peer's, and no reason to lose what else has arrived.
+        """
+        try:
+            return serve(request)
+        except Exception as error:
+            if request.id in self._connection.incoming:
+                self._connection.send_internal_error(request.id)
+            return [TaskBookFailed(request.id, error)]
+
     def _known(self, request: RequestInFlight) -> TaskRecord | None:
         """The task that a request names; or the request is refused (TASK-61)."""
         task_id = request.request.params.task_id
@@ -204,14 +219,16 @@ class TaskHost:
         """Tell what has changed in the book since the last time."""
         if self._book.version == self._seen:
             return
+        version = self._book.version
         changed = self._book.changed_since(self._seen)
-        self._seen = self._book.version
         # The status first: who hears of the outcome asks no more.
         for task_id in list(self._made) if changed is None else changed & self._made.keys():
             self._tell_status(task_id)
         for task_id in self._waiting.keys() if changed is None else changed & self._waiting.keys():
             self._tell_waiting(task_id)
         self._waiting = {task_id: ids for task_id, ids in self._waiting.items() if ids}
+        # Only now: if the storage has failed in the middle, the rest is due the next time.
+        self._seen = version
 
     def _tell_waiting(self, task_id: str) -> None:
         """Answer those who wait for a task, if it has ended or is gone."""

@@ -48,6 +48,8 @@ class ServerConnection(Connection):
         tasks: where requests are kept that become tasks; the capabilities have to declare which may.
             None where none does, or where the application answers `tasks/*` itself.
         task_context: whose tasks the peer may see: the authorization context that it belongs to.
+        task_only: methods whose plain requests are refused, such as "sampling/createMessage"
+            (TASK-21).
         notify_task_status: whether the peer is told when a task of its changes (TASK-17).
 
     Raises:
@@ -73,6 +75,7 @@ class ServerConnection(Connection):
         tasks: TaskBook | None = None,
         task_context: str = "",
         notify_task_status: bool = True,
+        task_only: Iterable[str] = (),
     ) -> None:
         super().__init__(
             info,
@@ -87,6 +90,7 @@ class ServerConnection(Connection):
             tasks=tasks,
             task_context=task_context,
             notify_task_status=notify_task_status,
+            task_only=task_only,
         )
         self._instructions = instructions
         self._catalog = catalog

@@ -24,6 +24,7 @@ from sansmcp import (
     ResultReceived,
     StructureError,
     TaskBook,
+    TaskBookFailed,
     TaskCancelRequested,
     TaskCreated,
     TaskExpired,
@@ -31,7 +32,7 @@ from sansmcp import (
     TaskStatusChanged,
     unstructure,
 )
-from sansmcp.tasks import TERMINAL
+from sansmcp.tasks import TERMINAL, MemoryTaskStorage
 
 from .support import (
     CLIENT_CAN,
@@ -624,6 +625,59 @@ def test_task_38_a_task_is_not_answered_plainly_nor_a_plain_request_with_a_task(
         w.server.create_task("p")
     assert caught.value.rule == "TASK-38"
     w.server.send_error("c", -32603, "no")
+
+
+@pytest.mark.rule("TASK-21", "X-03")
+def test_task_21_a_receiver_may_insist_on_tasks() -> None:
+    w = World(client={"task_only": ["sampling/createMessage"]})
+    plain = t.CreateMessageRequestParams([], 5)
+    id = w.server.send_request(t.CreateMessageRequest(plain))
+    of_client, [event] = pump(w.client, w.server)
+    assert of_client == []
+    assert isinstance(event, ErrorReceived)
+    assert (event.id, event.error.code) == (id, -32600)
+    w.server.send_request(t.CreateMessageRequest(attrs.evolve(plain, task=TASK)))
+    assert names(pump(w.client, w.server)[0]) == ["RequestReceived"]
+
+
+@pytest.mark.rule("TASK-63")
+def test_task_63_a_storage_that_fails_loses_nothing_else() -> None:
+    class Failing(MemoryTaskStorage):
+        broken = False
+
+        def get(self, task_id: str) -> Any:
+            if self.broken:
+                raise OSError("disk on fire")
+            return super().get(task_id)
+
+    storage = Failing()
+    book = TaskBook(storage=storage)
+    w = World(server={"tasks": book})
+    w.client.call_tool("t", {}, task=TASK)
+    _, [event] = pump(w.client, w.server)
+    task = w.server.create_task(event.id)
+    w.server.data_to_send()
+    feed(w.server, request("w", "tasks/result", {"taskId": task.task_id}))
+    storage.broken = True
+    events = feed(
+        w.server,
+        *[request(m, f"tasks/{m}", {"taskId": task.task_id}) for m in ("get", "result", "cancel")],
+        request("p", "ping"),
+    )
+    assert [type(event) for event in events] == [TaskBookFailed] * 3
+    assert str(events[0].error) == "disk on fire"
+    answers = sent(w.server)
+    assert [answer.get("error") for answer in answers[:3]] == [
+        {"code": -32603, "message": "Internal error"}
+    ] * 3
+    assert answers[3] == result("p", {})
+    storage.broken = False
+    book.complete(task.task_id, DONE)
+    storage.broken = True
+    with pytest.raises(OSError, match="fire"):
+        w.server.data_to_send()
+    storage.broken = False
+    assert [message.get("id") for message in sent(w.server)] == [None, "w"]
 
 
 # ---- what the peer may get wrong
