@@ -10,6 +10,7 @@ is no id; elsewhere an integer may be written `5.0`, as JSON Schema has it.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from types import UnionType
@@ -50,46 +51,78 @@ def decode_json(text: bytes | bytearray | memoryview | str) -> t.JSONValue:
         raise DecodeError(_reason(text, error)) from None
 
 
+_HALF_A_PAIR: Final = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}[^\\]")
+
+
 def _reason(text: bytes | bytearray | memoryview | str, error: ValueError) -> str:
     if isinstance(error, UnicodeEncodeError):
         return "a lone surrogate"
-    start = text[:3] if isinstance(text, str) else bytes(text[:3])
-    if start in (b"\xef\xbb\xbf",) or start[:1] == "\ufeff":
+    raw = text.encode() if isinstance(text, str) else bytes(text)
+    if raw.startswith(b"\xef\xbb\xbf"):
         return "a byte order mark before the message"
-    return str(error).removeprefix("JSON is malformed: ")
+    reason = str(error).removeprefix("JSON is malformed: ")
+    # Where a text ends soon after half a pair, msgspec looks for the other half beyond its end.
+    if "surrogate" in reason or ("truncated" in reason and _HALF_A_PAIR.search(raw, len(raw) - 12)):
+        return "a lone surrogate"
+    return reason
 
 
 def encode_json(value: t.JSONValue) -> bytes:
     """Write JSON on one line, in UTF-8.
 
+    The value is made of None, bool, int, float, str, list, tuple, and dict with str keys. What
+    msgspec would turn into one of them on its own is refused: a datetime, bytes, a set, a dict with
+    other keys, an object of `sansmcp.types` that was not unstructured.
+
     Raises:
         StructureError: there is something in it that JSON cannot say: NaN, an infinity, a lone
-            surrogate, an object of a foreign type, a cycle.
+            surrogate, an object of a foreign type, a cycle. Where the path is known, it is given.
     """
     try:
         text = _encoder.encode(value)
+        # msgspec writes NaN as null, and turns much that is not JSON into something that is. Reading
+        # it again shows that, and costs less than to look at every value.
+        differs = _decoder.decode(text) != value
     except RecursionError:
         raise StructureError("", "nested too deeply, or a cycle") from None
     except UnicodeEncodeError:
         raise StructureError("", "a text with a lone surrogate cannot be sent") from None
     except (TypeError, ValueError) as error:
         raise StructureError("", str(error)) from None
-    # msgspec writes NaN and the infinities as null, so only a text with a null in it can hide one.
-    if b"null" in text:
-        _refuse_not_finite(value)
+    if differs:
+        _refuse_foreign(value)
     return text
 
 
-def _refuse_not_finite(value: t.JSONValue) -> None:
-    todo = [value]
+def _refuse_foreign(value: t.JSONValue) -> None:
+    """Find what is not JSON, if anything: a tuple is, though it comes back as a list.
+
+    Without recursion, for the value may be as deep as msgspec allows.
+    """
+    todo: list[tuple[Any, tuple[Any, ...]]] = [(value, ())]
     while todo:
-        value = todo.pop()
+        value, trail = todo.pop()
         if isinstance(value, dict):
-            todo += value.values()
+            for key, inner in value.items():
+                if not isinstance(key, str):
+                    raise _on(trail, f"expected a string as key, got {shortened(key)}")
+                todo.append((inner, (trail, key)))
         elif isinstance(value, (list, tuple)):
-            todo += value
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise StructureError("", f"{value} is no JSON number")
+            todo += [(inner, (trail, f"[{index}]")) for index, inner in enumerate(value)]
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                raise _on(trail, f"{value} is no JSON number")
+        elif value is not None and not isinstance(value, (str, int)):
+            raise _on(trail, f"expected a JSON value, got {shortened(value)}")
+
+
+def _on(trail: tuple[Any, ...], detail: str) -> StructureError:
+    """An error at the end of a trail, which is a pair of the trail so far and the last key."""
+    error = StructureError("", detail)
+    while trail:
+        trail, key = trail
+        error = error.below(key)
+    return error
 
 
 # ---- types
@@ -216,10 +249,27 @@ def _tool_schema(value: Any) -> t.ToolSchema:
     if "$schema" in schema:
         _at("$schema", _text, schema["$schema"])
     if "properties" in schema:
-        _at("properties", partial(_mapping, _object), schema["properties"])
+        _at("properties", _properties, schema["properties"])
     if "required" in schema:
-        _at("required", partial(_array, _text), schema["required"])
+        _at("required", _names, schema["required"])
     return schema
+
+
+# A list of tools is mostly schemas: these two only look, and call nothing for what is right.
+
+
+def _properties(value: Any) -> None:
+    for key, inner in _object(value).items():
+        if inner.__class__ is not dict:
+            _at(key, _object, inner)
+
+
+def _names(value: Any) -> None:
+    if not isinstance(value, (list, tuple)):
+        raise _expected("an array", value)
+    for index, inner in enumerate(value):
+        if inner.__class__ is not str:
+            _at(f"[{index}]", _text, inner)
 
 
 def _form_value(value: Any) -> Any:
@@ -353,13 +403,20 @@ def _by_members(value: t.JSONObject) -> type[Model]:
     return t.JSONRPCErrorResponse if "error" in value else t.JSONRPCResultResponse
 
 
-def _by_required(classes: Iterable[type[Model]], value: t.JSONObject) -> type[Model]:
+def _by_required(classes: Iterable[type[Model]]) -> Callable[[t.JSONObject], type[Model]]:
     """Results have no tag: the first whose required members are there, else a bare `Result`."""
-    for cls in classes:
-        required = [wire_name(field) for field in attrs.fields(cls) if _required(field)]
-        if required and value.keys() >= set(required):
-            return cls
-    return t.Result
+    required = {
+        cls: {wire_name(field) for field in attrs.fields(cls) if _required(field)}
+        for cls in classes
+    }
+
+    def choose(value: t.JSONObject) -> type[Model]:
+        for cls, names in required.items():
+            if names and value.keys() >= names:
+                return cls
+        return t.Result
+
+    return choose
 
 
 def _chooser(classes: tuple[type[Model], ...]) -> Callable[[t.JSONObject], type[Model]]:
@@ -374,7 +431,7 @@ def _chooser(classes: tuple[type[Model], ...]) -> Callable[[t.JSONObject], type[
     if members <= set(get_args(t.JSONRPCMessage)):
         return _by_members
     if t.Result in members:
-        return partial(_by_required, classes)
+        return _by_required(classes)
     for tag in ("type", "method"):
         if all(isinstance(getattr(cls, tag, None), str) for cls in classes):
             return _by_constant(tag, classes)
@@ -532,6 +589,10 @@ def _wire_names(cls: type[Model]) -> frozenset[str]:
     return frozenset([*_constants(cls), *map(wire_name, _fields(cls))])
 
 
+#: What passes these hooks as it is, if it is of exactly this class: then they need not be called.
+_EXACT: Final[Mapping[_Hook, str]] = {_text: "str", _flag: "bool", _integer: "int", _object: "dict"}
+
+
 def _structure_hook(cls: type[Model]) -> Callable[[Any, Any], Any]:
     """Generate the function that makes an object of `cls` of a JSON value.
 
@@ -569,16 +630,24 @@ def _structure_hook(cls: type[Model]) -> Callable[[Any, Any], Any]:
         names[f"h{number}"] = hook
         names[f"d{number}"] = field.default
         names[f"s{number}"] = getattr(cls, field.name).__set__
-        read = f"v{number} = value[at]" if hook is _json else f"v{number} = h{number}(value[at])"
+        wire, v = wire_name(field), f"v{number}"
+        if hook is _json:
+            read = [f"{v} = value[at]"]
+        elif hook in _EXACT:
+            read = [
+                f"{v} = value[at]",
+                f"if {v}.__class__ is not {_EXACT[hook]}: {v} = h{number}({v})",
+            ]
+        else:
+            read = [f"{v} = h{number}(value[at])"]
+        read = [f"at = {wire!r}", *read, "known += 1"]
         if _required(field):
-            lines += [f"        at = {wire_name(field)!r}", f"        {read}", "        known += 1"]
+            lines += [f"        {line}" for line in read]
         else:
             lines += [
-                f"        if {wire_name(field)!r} in value:",
-                f"            at = {wire_name(field)!r}",
-                f"            {read}",
-                "            known += 1",
-                f"        else: v{number} = d{number}",
+                f"        if {wire!r} in value:",
+                *(f"            {line}" for line in read),
+                f"        else: {v} = d{number}",
             ]
         build.append(f"    s{number}(obj, v{number})")
     names["set_extra"] = getattr(cls, "extra").__set__  # noqa: B009

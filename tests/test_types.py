@@ -5,7 +5,7 @@ import pickle
 from collections.abc import Iterator
 from copy import deepcopy
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
 import attrs
 import pytest
@@ -246,6 +246,23 @@ def test_types_are_frozen_slotted_and_compare_by_value() -> None:
     assert not hasattr(tool, "__dict__")
     assert tool == t.Tool("a", {"type": "object"}) != t.Tool("a", {"type": "object"}, title="A")
     assert deepcopy(tool) == pickle.loads(pickle.dumps(tool)) == tool
+
+
+def test_constants_are_literals_so_that_a_type_checker_can_tell_a_union_apart() -> None:
+    seen = 0
+    for name in t.__all__:
+        cls = getattr(t, name)
+        if isinstance(cls, type) and issubclass(cls, Model):
+            for field, annotation in vars(cls).get("__annotations__", {}).items():
+                if get_origin(annotation) is ClassVar:
+                    assert annotation == ClassVar[Literal[getattr(cls, field)]], (name, field)
+                    seen += 1
+    assert seen > 80
+
+    def text_of(block: t.ContentBlock) -> str:
+        return block.text if block.type == "text" else ""
+
+    assert text_of(t.TextContent("a")) == "a"
 
 
 def test_types_can_be_hashed_where_their_contents_can() -> None:

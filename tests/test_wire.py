@@ -2,7 +2,10 @@
 
 import json
 import math
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, get_args
+from uuid import UUID
 
 import jsonschema
 import pytest
@@ -38,8 +41,13 @@ from .test_types import definitions, schema
         (b'"\xff"', "UTF-8"),
         (b'"\xc0\x80"', "UTF-8"),
         (b'"\xed\xa0\x80"', "UTF-8"),
-        (b'"\\ud800"', ""),
-        (b'"\\ud800\\u0041"', ""),
+        (b'"\\ud800"', "surrogate"),
+        (b'{"a":"\\uD83D"}', "surrogate"),
+        (b'"\\ud800\\u0041"', "surrogate"),
+        (b'"\\ud800 and more of the text"', "surrogate"),
+        (b'"\\udc00"', "surrogate"),
+        ('"\\ud800"', "surrogate"),
+        (b'"\\ud8', "truncated"),
         ('"\ud800"', "surrogate"),
         (b'"\x00"', ""),
         (b'"\x0c"', ""),
@@ -104,6 +112,35 @@ def cycle() -> list[Any]:
 def test_gen_03_what_json_cannot_say_is_not_sent(value) -> None:
     with pytest.raises(StructureError):
         encode_json(value)
+
+
+@pytest.mark.rule("GEN-03")
+@pytest.mark.parametrize(
+    ("foreign", "says"),
+    [
+        (datetime(2025, 11, 25, tzinfo=UTC), "a datetime"),
+        (b"bytes", "a bytes"),
+        ({1, 2}, "a set"),
+        (Decimal("1.5"), "a Decimal"),
+        (UUID(int=0), "a UUID"),
+        (t.TextContent("not unstructured"), "a TextContent"),
+        ({1: "a"}, "a string as key"),
+        ({1.5: "a"}, "a string as key"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+    ],
+    ids=repr,
+)
+def test_gen_03_nothing_foreign_is_turned_into_json_in_silence(foreign: Any, says: str) -> None:
+    for value in (foreign, [foreign], {"a": [None, {"b": foreign}], "c": (1, 2)}):
+        with pytest.raises(StructureError) as caught:
+            encode_json(value)
+        assert says in caught.value.detail
+    assert caught.value.path == "a[1].b"
+
+
+def test_a_tuple_is_written_as_an_array() -> None:
+    assert encode_json({"a": (1, (None, "b"))}) == b'{"a":[1,[null,"b"]]}'
 
 
 @pytest.mark.rule("GEN-03")

@@ -1,6 +1,6 @@
 """Completion: how an argument could go on (server/utilities/completion)."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -23,7 +23,7 @@ __all__ = [
 class ResourceTemplateReference(Model):
     """Names a resource, or the template of some, to complete a variable of it."""
 
-    type: ClassVar[str] = "ref/resource"
+    type: ClassVar[Literal["ref/resource"]] = "ref/resource"
 
     uri: str
 
@@ -57,8 +57,8 @@ class CompleteRequestParams(Model):
 class CompleteRequest(Model):
     """A client asks how an argument could go on."""
 
-    method: ClassVar[str] = "completion/complete"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["completion/complete"]] = "completion/complete"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: CompleteRequestParams
     id: RequestId | None = request_id()

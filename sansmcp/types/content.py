@@ -72,7 +72,7 @@ class BlobResourceContents(Model):
 class TextContent(Model):
     """A text."""
 
-    type: ClassVar[str] = "text"
+    type: ClassVar[Literal["text"]] = "text"
 
     text: str
     annotations: Annotations | None = None
@@ -83,7 +83,7 @@ class TextContent(Model):
 class ImageContent(Model):
     """An image; `data` is the base64 of its bytes (PROMPT-04)."""
 
-    type: ClassVar[str] = "image"
+    type: ClassVar[Literal["image"]] = "image"
 
     data: str
     mime_type: str
@@ -95,7 +95,7 @@ class ImageContent(Model):
 class AudioContent(Model):
     """A sound; `data` is the base64 of its bytes (PROMPT-05)."""
 
-    type: ClassVar[str] = "audio"
+    type: ClassVar[Literal["audio"]] = "audio"
 
     data: str
     mime_type: str
@@ -118,7 +118,7 @@ class ResourceLink(Model):
         annotations: hints for its use.
     """
 
-    type: ClassVar[str] = "resource_link"
+    type: ClassVar[Literal["resource_link"]] = "resource_link"
 
     name: str
     uri: str
@@ -135,7 +135,7 @@ class ResourceLink(Model):
 class EmbeddedResource(Model):
     """A resource with its contents (TOOL-19, PROMPT-06)."""
 
-    type: ClassVar[str] = "resource"
+    type: ClassVar[Literal["resource"]] = "resource"
 
     resource: TextResourceContents | BlobResourceContents
     annotations: Annotations | None = None

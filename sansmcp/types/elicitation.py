@@ -42,7 +42,7 @@ __all__ = [
 class StringSchema(Model):
     """A field for a text; lengths in characters."""
 
-    type: ClassVar[str] = "string"
+    type: ClassVar[Literal["string"]] = "string"
 
     title: str | None = None
     description: str | None = None
@@ -68,7 +68,7 @@ class NumberSchema(Model):
 class BooleanSchema(Model):
     """A field for yes or no."""
 
-    type: ClassVar[str] = "boolean"
+    type: ClassVar[Literal["boolean"]] = "boolean"
 
     title: str | None = None
     description: str | None = None
@@ -87,7 +87,7 @@ class EnumOption(Model):
 class UntitledSingleSelectEnumSchema(Model):
     """A field for one of some values."""
 
-    type: ClassVar[str] = "string"
+    type: ClassVar[Literal["string"]] = "string"
 
     enum: tuple[str, ...] = attrs.field(converter=items)
     title: str | None = None
@@ -99,7 +99,7 @@ class UntitledSingleSelectEnumSchema(Model):
 class TitledSingleSelectEnumSchema(Model):
     """A field for one of some values that have titles."""
 
-    type: ClassVar[str] = "string"
+    type: ClassVar[Literal["string"]] = "string"
 
     one_of: tuple[EnumOption, ...] = attrs.field(converter=items)
     title: str | None = None
@@ -111,7 +111,7 @@ class TitledSingleSelectEnumSchema(Model):
 class UntitledEnumItems(Model):
     """The values of an `UntitledMultiSelectEnumSchema`."""
 
-    type: ClassVar[str] = "string"
+    type: ClassVar[Literal["string"]] = "string"
 
     enum: tuple[str, ...] = attrs.field(converter=items)
 
@@ -120,7 +120,7 @@ class UntitledEnumItems(Model):
 class UntitledMultiSelectEnumSchema(Model):
     """A field for any of some values."""
 
-    type: ClassVar[str] = "array"
+    type: ClassVar[Literal["array"]] = "array"
 
     items: UntitledEnumItems
     title: str | None = None
@@ -141,7 +141,7 @@ class TitledEnumItems(Model):
 class TitledMultiSelectEnumSchema(Model):
     """A field for any of some values that have titles."""
 
-    type: ClassVar[str] = "array"
+    type: ClassVar[Literal["array"]] = "array"
 
     items: TitledEnumItems
     title: str | None = None
@@ -155,7 +155,7 @@ class TitledMultiSelectEnumSchema(Model):
 class LegacyTitledEnumSchema(Model):
     """A field for one of some values, with titles in the old form."""
 
-    type: ClassVar[str] = "string"
+    type: ClassVar[Literal["string"]] = "string"
 
     enum: tuple[str, ...] = attrs.field(converter=items)
     title: str | None = None
@@ -186,7 +186,7 @@ class RequestedSchema(Model):
         schema_uri: the dialect of JSON Schema, 2020-12 where absent.
     """
 
-    type: ClassVar[str] = "object"
+    type: ClassVar[Literal["object"]] = "object"
 
     properties: dict[str, PrimitiveSchemaDefinition]
     required: tuple[str, ...] | None = attrs.field(default=None, converter=optional_items)
@@ -215,7 +215,7 @@ class ElicitRequestURLParams(Model):
         task: to augment the request with a task.
     """
 
-    mode: ClassVar[str] = "url"
+    mode: ClassVar[Literal["url"]] = "url"
 
     message: str
     elicitation_id: str
@@ -231,8 +231,8 @@ ElicitRequestParams: TypeAlias = ElicitRequestFormParams | ElicitRequestURLParam
 class ElicitRequest(Model):
     """A server asks the user."""
 
-    method: ClassVar[str] = "elicitation/create"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["elicitation/create"]] = "elicitation/create"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: ElicitRequestParams
     id: RequestId | None = request_id()
@@ -263,8 +263,10 @@ class ElicitationCompleteNotificationParams(Model):
 class ElicitationCompleteNotification(Model):
     """The user is done with the page (ELIC-21)."""
 
-    method: ClassVar[str] = "notifications/elicitation/complete"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/elicitation/complete"]] = (
+        "notifications/elicitation/complete"
+    )
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: ElicitationCompleteNotificationParams
 
@@ -280,7 +282,7 @@ class URLElicitationRequiredErrorData(Model):
 class URLElicitationRequiredErrorDetail(Model):
     """The error that says so; its code is always -32042."""
 
-    code: ClassVar[int] = -32042
+    code: ClassVar[Literal[-32042]] = -32042
 
     message: str
     data: URLElicitationRequiredErrorData
@@ -290,7 +292,7 @@ class URLElicitationRequiredErrorDetail(Model):
 class URLElicitationRequiredError(Model):
     """The answer to a request that needs the user to visit a page first."""
 
-    jsonrpc: ClassVar[str] = "2.0"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     error: URLElicitationRequiredErrorDetail
     id: RequestId | None = attrs.field(default=None, kw_only=True)

@@ -1,6 +1,6 @@
 """The envelopes of JSON-RPC 2.0, and what every message is made of (basic/index)."""
 
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import attrs
 
@@ -97,7 +97,7 @@ class PaginatedRequestParams(Model):
 class PaginatedRequest(Model):
     """A request for a page of a list, whichever list it is."""
 
-    jsonrpc: ClassVar[str] = "2.0"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     method: str
     params: PaginatedRequestParams | None = None
@@ -130,7 +130,7 @@ class Error(Model):
 class JSONRPCRequest(Model):
     """A request of any method, in its envelope."""
 
-    jsonrpc: ClassVar[str] = "2.0"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     method: str
     params: JSONObject | None = None
@@ -141,7 +141,7 @@ class JSONRPCRequest(Model):
 class JSONRPCNotification(Model):
     """A notification of any method, in its envelope."""
 
-    jsonrpc: ClassVar[str] = "2.0"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     method: str
     params: JSONObject | None = None
@@ -151,7 +151,7 @@ class JSONRPCNotification(Model):
 class JSONRPCResultResponse(Model):
     """The answer to a request that succeeded, in its envelope."""
 
-    jsonrpc: ClassVar[str] = "2.0"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     result: Result
     id: RequestId | None = request_id()
@@ -161,7 +161,7 @@ class JSONRPCResultResponse(Model):
 class JSONRPCErrorResponse(Model):
     """The answer to a request that failed, in its envelope; without `id` if that was unreadable."""
 
-    jsonrpc: ClassVar[str] = "2.0"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     error: Error
     id: RequestId | None = attrs.field(default=None, kw_only=True)

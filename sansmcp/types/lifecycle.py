@@ -216,8 +216,8 @@ class InitializeRequestParams(Model):
 class InitializeRequest(Model):
     """A client begins a conversation (LIFE-02)."""
 
-    method: ClassVar[str] = "initialize"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["initialize"]] = "initialize"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: InitializeRequestParams
     id: RequestId | None = request_id()
@@ -244,8 +244,8 @@ class InitializeResult(Result):
 class InitializedNotification(Model):
     """The client is ready (LIFE-04)."""
 
-    method: ClassVar[str] = "notifications/initialized"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/initialized"]] = "notifications/initialized"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: NotificationParams | None = None
 
@@ -254,8 +254,8 @@ class InitializedNotification(Model):
 class PingRequest(Model):
     """Is the other side there? See basic/utilities/ping."""
 
-    method: ClassVar[str] = "ping"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["ping"]] = "ping"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: RequestParams | None = None
     id: RequestId | None = request_id()

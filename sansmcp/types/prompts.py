@@ -1,6 +1,6 @@
 """Prompts: what a server offers a user to begin with (server/prompts)."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -58,8 +58,8 @@ class Prompt(Model):
 class ListPromptsRequest(Model):
     """A client asks for a page of the prompts."""
 
-    method: ClassVar[str] = "prompts/list"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["prompts/list"]] = "prompts/list"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: PaginatedRequestParams | None = None
     id: RequestId | None = request_id()
@@ -86,8 +86,8 @@ class GetPromptRequestParams(Model):
 class GetPromptRequest(Model):
     """A client asks for a prompt."""
 
-    method: ClassVar[str] = "prompts/get"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["prompts/get"]] = "prompts/get"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: GetPromptRequestParams
     id: RequestId | None = request_id()
@@ -113,7 +113,7 @@ class GetPromptResult(Result):
 class PromptReference(Model):
     """Names a prompt, to complete an argument of it."""
 
-    type: ClassVar[str] = "ref/prompt"
+    type: ClassVar[Literal["ref/prompt"]] = "ref/prompt"
 
     name: str
     title: str | None = None
@@ -123,7 +123,9 @@ class PromptReference(Model):
 class PromptListChangedNotification(Model):
     """The prompts have changed. Sent unprompted, where `listChanged` was declared."""
 
-    method: ClassVar[str] = "notifications/prompts/list_changed"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/prompts/list_changed"]] = (
+        "notifications/prompts/list_changed"
+    )
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: NotificationParams | None = None

@@ -1,6 +1,6 @@
 """Resources: what a server lets a client read (server/resources)."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -91,8 +91,8 @@ class ResourceTemplate(Model):
 class ListResourcesRequest(Model):
     """A client asks for a page of the resources."""
 
-    method: ClassVar[str] = "resources/list"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["resources/list"]] = "resources/list"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: PaginatedRequestParams | None = None
     id: RequestId | None = request_id()
@@ -110,8 +110,8 @@ class ListResourcesResult(Result):
 class ListResourceTemplatesRequest(Model):
     """A client asks for a page of the resource templates."""
 
-    method: ClassVar[str] = "resources/templates/list"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["resources/templates/list"]] = "resources/templates/list"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: PaginatedRequestParams | None = None
     id: RequestId | None = request_id()
@@ -145,8 +145,8 @@ class ReadResourceRequestParams(Model):
 class ReadResourceRequest(Model):
     """A client asks for the contents of a resource."""
 
-    method: ClassVar[str] = "resources/read"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["resources/read"]] = "resources/read"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: ReadResourceRequestParams
     id: RequestId | None = request_id()
@@ -171,8 +171,8 @@ class SubscribeRequestParams(Model):
 class SubscribeRequest(Model):
     """A client wants to be told when a resource changes."""
 
-    method: ClassVar[str] = "resources/subscribe"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["resources/subscribe"]] = "resources/subscribe"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: SubscribeRequestParams
     id: RequestId | None = request_id()
@@ -190,8 +190,8 @@ class UnsubscribeRequestParams(Model):
 class UnsubscribeRequest(Model):
     """A client wants to be told no more (RES-05)."""
 
-    method: ClassVar[str] = "resources/unsubscribe"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["resources/unsubscribe"]] = "resources/unsubscribe"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: UnsubscribeRequestParams
     id: RequestId | None = request_id()
@@ -201,8 +201,10 @@ class UnsubscribeRequest(Model):
 class ResourceListChangedNotification(Model):
     """The resources have changed. Sent unprompted, where `listChanged` was declared."""
 
-    method: ClassVar[str] = "notifications/resources/list_changed"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/resources/list_changed"]] = (
+        "notifications/resources/list_changed"
+    )
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: NotificationParams | None = None
 
@@ -219,7 +221,7 @@ class ResourceUpdatedNotificationParams(Model):
 class ResourceUpdatedNotification(Model):
     """A resource has changed that the client is subscribed to (RES-06)."""
 
-    method: ClassVar[str] = "notifications/resources/updated"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/resources/updated"]] = "notifications/resources/updated"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: ResourceUpdatedNotificationParams

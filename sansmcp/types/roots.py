@@ -1,6 +1,6 @@
 """Roots: where a server may work (client/roots)."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -28,8 +28,8 @@ class Root(Model):
 class ListRootsRequest(Model):
     """A server asks for the roots."""
 
-    method: ClassVar[str] = "roots/list"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["roots/list"]] = "roots/list"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: RequestParams | None = None
     id: RequestId | None = request_id()
@@ -46,7 +46,9 @@ class ListRootsResult(Result):
 class RootsListChangedNotification(Model):
     """The roots have changed (ROOT-02)."""
 
-    method: ClassVar[str] = "notifications/roots/list_changed"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/roots/list_changed"]] = (
+        "notifications/roots/list_changed"
+    )
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: NotificationParams | None = None

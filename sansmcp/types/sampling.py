@@ -30,7 +30,7 @@ __all__ = [
 class ToolUseContent(Model):
     """The model wants to use a tool."""
 
-    type: ClassVar[str] = "tool_use"
+    type: ClassVar[Literal["tool_use"]] = "tool_use"
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class ToolUseContent(Model):
 class ToolResultContent(Model):
     """What came of the use of a tool."""
 
-    type: ClassVar[str] = "tool_result"
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
 
     tool_use_id: str
     content: tuple[ContentBlock, ...] = attrs.field(converter=items)
@@ -143,8 +143,8 @@ class CreateMessageRequestParams(Model):
 class CreateMessageRequest(Model):
     """A server asks the client's model."""
 
-    method: ClassVar[str] = "sampling/createMessage"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["sampling/createMessage"]] = "sampling/createMessage"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: CreateMessageRequestParams
     id: RequestId | None = request_id()

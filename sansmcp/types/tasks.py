@@ -96,8 +96,8 @@ class GetTaskRequestParams(Model):
 class GetTaskRequest(Model):
     """How does a task stand?"""
 
-    method: ClassVar[str] = "tasks/get"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["tasks/get"]] = "tasks/get"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: GetTaskRequestParams
     id: RequestId | None = request_id()
@@ -128,8 +128,8 @@ class GetTaskPayloadRequestParams(Model):
 class GetTaskPayloadRequest(Model):
     """What has come of a task? Answered once it has ended."""
 
-    method: ClassVar[str] = "tasks/result"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["tasks/result"]] = "tasks/result"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: GetTaskPayloadRequestParams
     id: RequestId | None = request_id()
@@ -144,8 +144,8 @@ class GetTaskPayloadResult(Result):
 class ListTasksRequest(Model):
     """A client asks for a page of the tasks."""
 
-    method: ClassVar[str] = "tasks/list"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["tasks/list"]] = "tasks/list"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: PaginatedRequestParams | None = None
     id: RequestId | None = request_id()
@@ -171,8 +171,8 @@ class CancelTaskRequestParams(Model):
 class CancelTaskRequest(Model):
     """Stop a task."""
 
-    method: ClassVar[str] = "tasks/cancel"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["tasks/cancel"]] = "tasks/cancel"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: CancelTaskRequestParams
     id: RequestId | None = request_id()
@@ -209,7 +209,7 @@ class TaskStatusNotificationParams(Model):
 class TaskStatusNotification(Model):
     """The status of a task has changed. Not to be relied on (TASK-18)."""
 
-    method: ClassVar[str] = "notifications/tasks/status"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/tasks/status"]] = "notifications/tasks/status"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: TaskStatusNotificationParams

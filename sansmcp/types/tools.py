@@ -86,8 +86,8 @@ class Tool(Model):
 class ListToolsRequest(Model):
     """A client asks for a page of the tools."""
 
-    method: ClassVar[str] = "tools/list"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["tools/list"]] = "tools/list"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: PaginatedRequestParams | None = None
     id: RequestId | None = request_id()
@@ -115,8 +115,8 @@ class CallToolRequestParams(Model):
 class CallToolRequest(Model):
     """A client calls a tool."""
 
-    method: ClassVar[str] = "tools/call"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["tools/call"]] = "tools/call"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: CallToolRequestParams
     id: RequestId | None = request_id()
@@ -141,7 +141,9 @@ class CallToolResult(Result):
 class ToolListChangedNotification(Model):
     """The tools have changed. Sent unprompted, where `listChanged` was declared."""
 
-    method: ClassVar[str] = "notifications/tools/list_changed"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/tools/list_changed"]] = (
+        "notifications/tools/list_changed"
+    )
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: NotificationParams | None = None

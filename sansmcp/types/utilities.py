@@ -37,8 +37,8 @@ class SetLevelRequestParams(Model):
 class SetLevelRequest(Model):
     """A client says which log messages it wants."""
 
-    method: ClassVar[str] = "logging/setLevel"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["logging/setLevel"]] = "logging/setLevel"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: SetLevelRequestParams
     id: RequestId | None = request_id()
@@ -64,8 +64,8 @@ class LoggingMessageNotificationParams(Model):
 class LoggingMessageNotification(Model):
     """A server logs something."""
 
-    method: ClassVar[str] = "notifications/message"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/message"]] = "notifications/message"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: LoggingMessageNotificationParams
 
@@ -92,8 +92,8 @@ class ProgressNotificationParams(Model):
 class ProgressNotification(Model):
     """A request makes progress."""
 
-    method: ClassVar[str] = "notifications/progress"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/progress"]] = "notifications/progress"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: ProgressNotificationParams
 
@@ -111,7 +111,7 @@ class CancelledNotificationParams(Model):
 class CancelledNotification(Model):
     """The sender of a request gives it up."""
 
-    method: ClassVar[str] = "notifications/cancelled"
-    jsonrpc: ClassVar[str] = "2.0"
+    method: ClassVar[Literal["notifications/cancelled"]] = "notifications/cancelled"
+    jsonrpc: ClassVar[Literal["2.0"]] = "2.0"
 
     params: CancelledNotificationParams
