@@ -3,7 +3,7 @@
 Run `python docs/make_tables.py`; a test fails where a page is out of date.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sansmcp import METHODS, REVISIONS, TASK_TRANSITIONS
@@ -37,7 +37,7 @@ def methods() -> str:
     return "\n".join(lines)
 
 
-def _diagram(first: str, arrows: list[tuple[str, str, str]], last: list[str]) -> str:
+def _diagram(first: str, arrows: list[tuple[str, str, str]], last: Iterable[str]) -> str:
     lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {first}"]
     lines += [f"    {a} --> {b}{f': {label}' if label else ''}" for a, b, label in arrows]
     lines += [f"    {state} --> [*]" for state in last]
