@@ -37,7 +37,7 @@ def methods() -> str:
     return "\n".join(lines)
 
 
-def _diagram(first: str, arrows: list[tuple[str, str, str]], last: Iterable[str]) -> str:
+def _diagram(first: str, arrows: Iterable[tuple[str, str, str]], last: Iterable[str]) -> str:
     lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {first}"]
     lines += [f"    {a} --> {b}{f': {label}' if label else ''}" for a, b, label in arrows]
     lines += [f"    {state} --> [*]" for state in last]
