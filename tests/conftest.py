@@ -1,7 +1,9 @@
 """What all tests share: the Hypothesis profile, and the way to the project's shared folder."""
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -30,3 +32,15 @@ def shared_path(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"{path} is absent (SANSMCP_SHARED names the folder)", allow_module_level=True)
     return path
+
+
+def cases(load: Callable[[], Iterable[Any]], arguments: int = 1) -> list[Any]:
+    """The parameters of a test that lie in the shared folder; one that is skipped if it is absent.
+
+    `arguments` says how many arguments of the test they fill.
+    """
+    try:
+        return list(load())
+    except pytest.skip.Exception as absent:
+        reason = pytest.mark.skip(reason=str(absent))
+        return [pytest.param(*[None] * arguments, marks=reason)]

@@ -15,7 +15,7 @@ from sansmcp import MISSING, StructureError, structure, unstructure
 from sansmcp.types.base import Missing, Model
 from sansmcp.wire import wire_name
 
-from .conftest import shared_path
+from .conftest import cases, shared_path
 
 pytestmark = pytest.mark.rule("GEN-03")
 
@@ -50,11 +50,8 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def definitions() -> list[str]:
-    try:
-        return sorted(schema())
-    except pytest.skip.Exception:
-        return []
+def definitions() -> list[Any]:
+    return cases(lambda: sorted(schema()))
 
 
 def is_union(type_: Any) -> bool:
