@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from .errors import LocalProtocolError, StructureError, shortened
 from .types import Prompt, Resource, ResourceTemplate, Tool
-from .wire import unstructure
+from .wire import encode_json, unstructure
 
 __all__ = ["Catalog", "Shelf"]
 
@@ -48,7 +48,7 @@ class Shelf(Generic[_T]):
                 could be sent, such as a tool without an object schema for its input (TOOL-08).
         """
         try:
-            unstructure(item)
+            encode_json(unstructure(item))
         except StructureError as error:
             rule = "TOOL-08" if error.path.startswith("inputSchema") else "GEN-03"
             raise LocalProtocolError(f"{self._kind}: {error}", rule=rule) from None

@@ -119,6 +119,7 @@ class Connection:
             raise ValueError(f"unknown revisions {unknown}; known are {list(DEFAULT_REVISIONS)}")
         if len(set(offered)) != len(offered):
             raise ValueError("revisions names one twice")
+        _check_seconds(timeout, max_timeout)
         self.limits = limits or Limits()
         self._info = info
         self._capabilities = capabilities
@@ -135,6 +136,10 @@ class Connection:
         state = self._conversation.state
         self._us = state.client if self._side is CLIENT else state.server
         self._them = self._us.other
+        # What we say of ourselves is said without being asked, when there is nobody to tell of a
+        # mistake in it.
+        encode_json([unstructure(info), unstructure(self._capabilities)])
+        self._us.introduce(info, self._capabilities)
         self._framer = LineFramer(self.limits.max_message_size)
         self._queue: deque[OutgoingMessage] = deque()
         # Our requests that are to become tasks and are not answered yet.
@@ -294,11 +299,21 @@ class Connection:
                 continue
             events.append(item)
             if isinstance(item, ProtocolViolation) and item.reply is not None:
-                self._answer(encode_json(unstructure(item.reply)), item.reply.id)
+                text = encode_json(unstructure(item.reply))
+                if self._answers is None:
+                    self._queue.append(OutgoingMessage(text, item.reply.id))
+                else:
+                    self._answers.done(None, text, self._queue)
             elif isinstance(item, ResultReceived):
                 events += self._result_received(item)
-            elif isinstance(item, RequestCancelled) and item.id in self._batch_of:
-                self._batch_of.pop(item.id).done(item.id, None, self._queue)
+            elif isinstance(item, RequestCancelled):
+                if self._host is not None:
+                    self._host.forget(item.request)
+                if item.id in self._batch_of:
+                    self._batch_of.pop(item.id).done(item.id, None, self._queue)
+        if self._host is not None and self._host.failures:
+            events += self._host.failures
+            self._host.failures = []
         return events
 
     def _about_tasks(self, event: Event) -> list[Event] | None:
@@ -358,13 +373,17 @@ class Connection:
         return []
 
     def _pong(self, request: RequestInFlight) -> list[Event]:
-        self.send_result(request.id, t.Result())
+        self.reply(request.id, t.Result())
         return []
 
     # ---- output
 
     def data_to_send(self) -> bytes:
-        """Everything that is queued, framed for a stream: one message a line. Empties the queue."""
+        """Everything that is queued, framed for a stream: one message a line. Empties the queue.
+
+        Raises:
+            Only what the storage of a `TaskBook` raises. Nothing is lost then: call it again.
+        """
         self._before_draining()
         data = b"".join([frame(message.text) for message in self._queue])
         self._queue.clear()
@@ -465,8 +484,8 @@ class Connection:
             timeout: seconds to wait for an answer, or for progress; None for ever. The connection's
                 `timeout` if left out.
             max_timeout: seconds to wait in all, whatever progress arrives (LIFE-21); None for ever.
-                The connection's `max_timeout` if left out. Equal to `timeout`, progress moves
-                nothing.
+                The connection's `max_timeout` if left out, or `timeout` if that is longer. Equal
+                to `timeout`, progress moves nothing.
             progress: whether to ask for progress; the request's id is then the token, unless the
                 params carry one already.
             related_request: the id of the peer's request for whose sake we ask, if any. It is for
@@ -479,11 +498,9 @@ class Connection:
 
         Raises:
             LocalProtocolError: the request is not allowed now, or not like this.
+            ValueError: a timeout is negative or NaN.
         """
-        timeout = self._timeout if isinstance(timeout, t.Missing) else timeout
-        max_timeout = self._max_timeout if isinstance(max_timeout, t.Missing) else max_timeout
-        if timeout is not None and max_timeout is not None:
-            timeout = min(timeout, max_timeout)
+        timeout, max_timeout = self._waits(timeout, max_timeout)
         id = self._next_id
         _advise(getattr(request, "params", None))
         if related_task is not None:
@@ -505,6 +522,23 @@ class Connection:
         if related_task is not None:
             self._hosting().ask(id, related_task)
         return id
+
+    def _waits(
+        self, timeout: float | t.Missing | None, max_timeout: float | t.Missing | None
+    ) -> tuple[float | None, float | None]:
+        """How long a request waits, and in all; what the caller says beats the defaults."""
+        if isinstance(max_timeout, t.Missing):
+            max_timeout = self._max_timeout
+            if not isinstance(timeout, t.Missing) and max_timeout is not None:
+                # Whoever waits for ever, or longer than the default allows, means it.
+                max_timeout = None if timeout is None else max(timeout, max_timeout)
+        elif timeout is None or (isinstance(timeout, t.Missing) and self._timeout is None):
+            timeout = max_timeout
+        timeout = self._timeout if isinstance(timeout, t.Missing) else timeout
+        _check_seconds(timeout, max_timeout)
+        if timeout is not None and max_timeout is not None:
+            timeout = min(timeout, max_timeout)
+        return timeout, max_timeout
 
     def _hosting(self) -> TaskHost:
         if self._host is None:
@@ -565,9 +599,13 @@ class Connection:
         try:
             yield
         finally:
-            texts = [self._queue.pop().text for _ in range(len(self._queue) - before)]
-            if texts:
-                self._queue.append(OutgoingMessage(b"[" + b",".join(reversed(texts)) + b"]"))
+            sent = [self._queue.pop() for _ in range(len(self._queue) - before)][::-1]
+            if sent:
+                text = b"[" + b",".join(message.text for message in sent) + b"]"
+                # It goes where its messages would have gone, if they all would have gone there.
+                related = {message.related_request for message in sent}
+                one = related.pop() if len(related) == 1 else None
+                self._queue.append(OutgoingMessage(text, one))
 
     def send_notification(
         self,
@@ -612,6 +650,10 @@ class Connection:
                 cancelled), or this is no answer to it.
         """
         _advise(result)
+        self.reply(id, result)
+
+    def reply(self, id: t.RequestId, result: t.Result) -> None:
+        """`send_result` without a word about what is unwise: for what is answered by itself."""
         self._answer(self._conversation.send_result(self._us, id, result), id)
 
     def send_error(
@@ -705,6 +747,12 @@ def _advise(part: Any) -> None:
     """Warn of what is legal and unwise. Before anything changes: a warning may be an error."""
     for broken in lint(part):
         warnings.warn(f"{broken.detail} [{broken.rule}]", ProtocolWarning, stacklevel=3)
+
+
+def _check_seconds(*values: float | None) -> None:
+    for value in values:
+        if value is not None and not value >= 0:
+            raise ValueError(f"a timeout is a number of seconds from 0 on, or None; not {value}")
 
 
 def _utf8_size(text: str) -> int:

@@ -132,8 +132,15 @@ class Conversation:
         if broken is None and sender.side not in method.senders:
             detail = f"{method.method} is not for the {sender.side.value} to send"
             broken = Broken("GEN-02", detail, METHOD_NOT_FOUND)
-        if broken is not None or state.revision is None:
+        if broken is not None:
             return broken
+        if state.revision is None:
+            # Nothing is agreed on yet; but what one has not declared, one cannot use.
+            capability = method.capability
+            if capability is None or gate.capabilities is None or capability in gate.declared:
+                return None
+            detail = f"the {gate.side.value} has not declared the capability {capability}"
+            return Broken(_GATES.get(capability, "LIFE-15"), detail, METHOD_NOT_FOUND)
         if method.since > state.revision.name:
             detail = f"{method.method} is not in revision {state.revision.name}"
             return Broken("LIFE-14", detail, METHOD_NOT_FOUND)
@@ -238,13 +245,21 @@ class Conversation:
         message = self._unstructured(request, asked)
         if progress:
             params = message.setdefault("params", {})
-            params["_meta"] = {PROGRESS_TOKEN: id, **params.get("_meta", {})}
+            meta = params.get("_meta", {})
+            if not isinstance(meta, dict):
+                raise LocalProtocolError("_meta is no object", rule="GEN-03")
+            params["_meta"] = {PROGRESS_TOKEN: id, **meta}
         params = request.params
         task = getattr(params, "task", None)
         _raise(self._task_refusal(sender.other, method, params))
         if related_task is not None:
             _relate(message, related_task)
         token = progress_token_of(message.get("params"))
+        _raise(_odd_token(token))
+        if token is not None and sender.requests.token_status(token) is RequestStatus.ABANDONED:
+            # What was said of the request that was given up would be taken for news of this one.
+            detail = f"the progress token {shortened(token)} is that of a request that was given up"
+            raise LocalProtocolError(detail, rule="PROG-02")
         for broken in self._check_request(sender, method, params, token):
             _raise(broken)
         entry = RequestInFlight(id, method, request, token, timeout, task=task)
@@ -252,7 +267,8 @@ class Conversation:
             now = self.clock()
             entry.deadline = now + timeout
             entry.latest = None if max_timeout is None else now + max_timeout
-        text = self._encoded({"jsonrpc": "2.0", "id": id, **message})
+        # Whatever the request carries along, these are ours.
+        text = self._encoded({**message, "jsonrpc": "2.0", "id": id})
         self._request_sent(sender, entry)
         return text
 
@@ -273,9 +289,11 @@ class Conversation:
             )
         _raise(self._refusal(sender, method, self._gate(sender, method)))
         value = self._unstructured(notification)
+        if "id" in value:
+            raise LocalProtocolError("a notification has no id", rule="JRPC-13")
         if related_task is not None:
             _relate(value, related_task)
-        text = self._encoded({"jsonrpc": "2.0", **value})
+        text = self._encoded({**value, "jsonrpc": "2.0"})
         params = notification.params
         for broken in check(params):
             _raise(broken)
@@ -390,6 +408,8 @@ class Conversation:
 
     def receive(self, sender: Party, text: bytes | bytearray | memoryview | str) -> list[Observed]:
         """`sender` has sent this text: what happened by it, in order."""
+        if self.state.lifecycle is ConnectionState.CLOSED:
+            return []
         try:
             message = decode_json(text)
         except DecodeError as error:
@@ -405,7 +425,12 @@ class Conversation:
             return []
         if type(message) is not dict:
             if isinstance(message, list):
-                if message and self.state.revision is not None and self.state.revision.batches:
+                revision = self.state.revision
+                if len(message) > self.limits.max_batch_size:
+                    detail = f"a batch of {len(message):,} messages"
+                    broken = Broken("LIMIT-01", detail, INVALID_REQUEST)
+                    return [self._unreadable(sender, broken, None)]
+                if message and revision is not None and revision.batches:
                     return [Batch([self._in_batch(sender, item) for item in message])]
                 broken = Broken("JRPC-15", "an array is no message", INVALID_REQUEST)
             else:
@@ -480,7 +505,10 @@ class Conversation:
         if sender.requests.status(id) is not None:
             detail = f"the id {shortened(id)} was used before"
             events.append(ProtocolViolation("JRPC-05", detail, message))
-        if token is not None and (broken := self._bad_token(token)) is not None:
+        if (
+            token is not None
+            and (broken := _odd_token(token) or self._bad_token(token)) is not None
+        ):
             return [self._violation(broken, message, id)]
         for broken in self._check_request(sender, method, request.params, token):
             if broken.code is not None:
@@ -626,7 +654,9 @@ class Conversation:
             if "error" in message:
                 return structure(message["error"], t.Error, at="error")
             expected: type[t.Result] = t.Result if request is None else request.method.result
-            if request is not None and request.task is not None and "task" in message["result"]:
+            value = message["result"]
+            augmented = request is not None and request.task is not None
+            if augmented and isinstance(value, dict) and "task" in value:
                 expected = t.CreateTaskResult
             return structure(message["result"], expected, at="result")
         except StructureError as error:
@@ -778,6 +808,12 @@ def _progress(c: Conversation, sender: Party, notification: Any) -> list[Broken 
     ]
 
 
+def _tools_changed(c: Conversation, sender: Party, notification: Any) -> list[Broken | Event]:
+    # What was known of them may not be so any more.
+    c.state.tools.clear()
+    return [NotificationReceived(notification)]
+
+
 def _task_status(c: Conversation, sender: Party, notification: Any) -> list[Broken | Event]:
     params: t.TaskStatusNotificationParams = notification.params
     if not c.state.learn_task(sender, params):
@@ -803,6 +839,7 @@ _NOTIFICATIONS: Final[Mapping[str, Callable[[Conversation, Party, Any], list[Bro
     "notifications/progress": _progress,
     "notifications/elicitation/complete": _elicitation_complete,
     "notifications/tasks/status": _task_status,
+    "notifications/tools/list_changed": _tools_changed,
 }
 
 
@@ -861,6 +898,13 @@ def _relate(message: t.JSONObject, task_id: str) -> None:
 
 
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params"})
+
+
+def _odd_token(token: Any) -> Broken | None:
+    """The rule that a token breaks which is none; it may come from params of no schema."""
+    if token is None or type(token) is str or type(token) is int:
+        return None
+    return Broken("PROG-01", f"the progress token {shortened(token)} is no string or integer")
 
 
 def _is_utf8(text: bytes | bytearray | memoryview) -> bool:

@@ -5,7 +5,7 @@ checked here, on both sides, without a validator for JSON Schema.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from datetime import date, datetime
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -83,7 +83,7 @@ def with_defaults(params: _Params, result: t.ElicitResult) -> t.ElicitResult:
     if not isinstance(params, t.ElicitRequestFormParams) or result.action != "accept":
         return result
     defaults = defaults_of(params.requested_schema)
-    if not defaults:
+    if not defaults or not isinstance(result.content, (dict, type(None))):
         return result
     return attrs.evolve(result, content=defaults | (result.content or {}))
 
@@ -148,7 +148,7 @@ def _flag_problem(field: t.BooleanSchema, value: Any) -> str | None:
     return None if isinstance(value, bool) else f"is {shortened(value)}, not true or false"
 
 
-def _choice_problem(values: tuple[str, ...], value: Any) -> str | None:
+def _choice_problem(values: Container[str], value: Any) -> str | None:
     if isinstance(value, str) and value in values:
         return None
     return f"is {shortened(value)}, not one of the choices"
@@ -161,8 +161,9 @@ def _choices_problem(
 ) -> str | None:
     if not isinstance(value, (list, tuple)):
         return f"is {shortened(value)}, not a list of choices"
+    allowed = frozenset(values)
     for one in value:
-        problem = _choice_problem(values, one)
+        problem = _choice_problem(allowed, one)
         if problem is not None:
             return problem
     if field.min_items is not None and len(value) < field.min_items:

@@ -317,10 +317,13 @@ class TaskExpired:
 
 @attrs.frozen
 class TaskBookFailed:
-    """The storage of a `TaskBook` raised; the peer was answered with -32603 (TASK-63).
+    """The storage of a `TaskBook` raised while something of the peer's was received.
+
+    A request of the peer's is answered with -32603 then (TASK-63).
 
     Attributes:
-        id: the id of the peer's request that could not be served.
+        id: the id of the peer's request that could not be served, or of ours whose answer was to
+            set a task to work again.
         error: what was raised.
     """
 

@@ -30,7 +30,10 @@ __all__ = [
 ]
 
 SchemaValidator = Callable[[t.JSONObject, t.JSONValue], str | None]
-"""Given a JSON Schema and a value: what is wrong with the value, in one sentence, or None."""
+"""Given a JSON Schema and a value: what is wrong with the value, in one sentence, or None.
+
+Both may come from a peer. What it raises counts as a value that does not fit.
+"""
 
 
 # ---- requests: check and effect
@@ -52,7 +55,12 @@ def _check_create_message(state: ConversationState, params: Any) -> Iterator[Bro
         "sampling.tools" not in declared
     ):
         yield Broken("SAMP-06", "the client has not declared sampling.tools")
-    if params.include_context not in (None, "none") and "sampling.context" not in declared:
+    knows_context = state.revision is None or state.revision.name >= "2025-11-25"
+    if (
+        params.include_context not in (None, "none")
+        and knows_context
+        and "sampling.context" not in declared
+    ):
         yield Broken(
             "SAMP-09",
             f"includeContext {params.include_context!r} without the capability sampling.context",
@@ -61,6 +69,9 @@ def _check_create_message(state: ConversationState, params: Any) -> Iterator[Bro
 
 
 def _check_subscribe(state: ConversationState, params: Any) -> Iterator[Broken]:
+    if len(params.uri) > state.limits.max_uri_size:
+        detail = f"a URI of more than {state.limits.max_uri_size:,} characters"
+        yield Broken("LIMIT-01", detail, INTERNAL_ERROR)
     limit = state.limits.max_subscriptions
     if len(state.subscriptions) >= limit and params.uri not in state.subscriptions:
         yield Broken("LIMIT-01", f"more than {limit} resource subscriptions", INTERNAL_ERROR)
@@ -78,6 +89,10 @@ def _initialize_sent(state: ConversationState, params: Any) -> None:
 def _elicit_sent(state: ConversationState, params: Any) -> None:
     if isinstance(params, t.ElicitRequestURLParams):
         state.remember_elicitation(params.elicitation_id)
+
+
+def _unsubscribe_sent(state: ConversationState, params: Any) -> None:
+    state.unsubscribe(params.uri)
 
 
 def _subscribe_sent(state: ConversationState, params: Any) -> None:
@@ -103,8 +118,8 @@ def _subscribe_answered(state: ConversationState, params: Any, result: Any) -> N
 
 
 def _unsubscribe_answered(state: ConversationState, params: Any, result: Any) -> None:
-    # Only now: updates that the server sent before it knew were still asked for.
-    state.subscriptions.discard(params.uri)
+    # Updates that the server sent before it knew have arrived by now.
+    state.leaving.discard(params.uri)
 
 
 def _list_tools_answered(state: ConversationState, params: Any, result: Any) -> None:
@@ -122,7 +137,11 @@ def _check_call_result(
     if result.structured_content is None:
         yield Broken("TOOL-22", f"{name} has an outputSchema and gave no structuredContent", None)
     elif validate is not None:
-        problem = validate(tool.output_schema, result.structured_content)
+        try:
+            problem = validate(tool.output_schema, result.structured_content)
+        except Exception as error:
+            # Both the schema and the value may be a peer's, who may have made them to that end.
+            problem = f"the validator failed with {type(error).__name__}"
         if problem is not None:
             yield Broken("TOOL-22", f"structuredContent of {name}: {problem}")
 
@@ -149,6 +168,7 @@ _REQUEST_SENT: Final[dict[str, Callable[[ConversationState, Any], None]]] = {
     "initialize": _initialize_sent,
     "elicitation/create": _elicit_sent,
     "resources/subscribe": _subscribe_sent,
+    "resources/unsubscribe": _unsubscribe_sent,
 }
 _CHECK_RESULT: Final[
     dict[str, Callable[[ConversationState, Any, Any, SchemaValidator | None], Iterator[Broken]]]
@@ -262,6 +282,8 @@ def unasked(state: ConversationState, method: str, params: Any) -> Broken | None
 
     A log message below the level is none: LOG-03 says what is sent, not what is not.
     """
-    if method == "notifications/resources/updated" and not state.subscribed(params.uri):
+    if method == "notifications/resources/updated" and not state.subscribed(
+        params.uri, or_leaving=True
+    ):
         return Broken("RES-06", f"no subscription to {shortened(params.uri)}", None)
     return None

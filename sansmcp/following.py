@@ -38,6 +38,9 @@ _POLL_INTERVAL: Final = 1000
 #: Milliseconds between two looks at the least, whatever the peer suggests.
 _SHORTEST_INTERVAL: Final = 20
 
+#: And at the most.
+_LONGEST_INTERVAL: Final = 24 * 3600 * 1000
+
 
 @attrs.define(eq=False)
 class _Followed:
@@ -190,6 +193,10 @@ class TaskFollower:
 
     def _update(self, followed: _Followed, told: Any) -> list[Event]:
         task = _task_of(told)
+        if task.task_id != followed.task.task_id:
+            self._poll_later(followed)
+            detail = "the answer to tasks/get is about another task"
+            return [ProtocolViolation("TASK-45", detail, unstructure(told))]
         if followed.task.status in TERMINAL and followed.result_id is not None:
             return []
         changed = task.status != followed.task.status
@@ -217,6 +224,7 @@ class TaskFollower:
     def _poll_later(self, followed: _Followed) -> None:
         interval = followed.task.poll_interval
         interval = _POLL_INTERVAL if interval is None else max(interval, _SHORTEST_INTERVAL)
+        interval = min(interval, _LONGEST_INTERVAL)
         followed.poll_at = self._connection.now() + interval / 1000
         self._sequence += 1
         heappush(self._polls, (followed.poll_at, self._sequence, followed))

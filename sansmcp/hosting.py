@@ -57,6 +57,8 @@ class TaskHost:
         self._waiting: dict[str, list[t.RequestId]] = {}
         # Tasks that were made here and have not ended: id -> (their request, the task as last told).
         self._made: dict[str, tuple[RequestInFlight, t.Task]] = {}
+        #: What the storage has raised while something of the peer's was received.
+        self.failures: list[Event] = []
         self._task_ids: dict[t.RequestId, str] = {}
         # Our request to the peer -> the task for whose sake it was made.
         self._asked_for: dict[t.RequestId, str] = {}
@@ -71,7 +73,14 @@ class TaskHost:
 
     def refuses(self, request: RequestInFlight) -> bool:
         """Refuse a request that is to become a task and for which there is no room."""
-        full = None if request.task is None else self._book.room_for(self._context)
+        if request.task is None:
+            return False
+        try:
+            full = self._book.room_for(self._context)
+        except Exception as error:
+            self.failures.append(TaskBookFailed(request.id, error))
+            self._connection.send_internal_error(request.id)
+            return True
         if full is None:
             return False
         self._connection.send_error(request.id, INTERNAL_ERROR, f"No room for a task: {full}")
@@ -97,7 +106,7 @@ class TaskHost:
         meta = None
         if immediate_response is not None:
             meta = {MODEL_IMMEDIATE_RESPONSE: immediate_response}
-        self._connection.send_result(request.id, t.CreateTaskResult(task, meta=meta))
+        self._connection.reply(request.id, t.CreateTaskResult(task, meta=meta))
         self._made[task.task_id] = request, task
         self._task_ids[request.id] = task.task_id
         return task
@@ -118,14 +127,26 @@ class TaskHost:
         if record is not None and record.task.status == "working":
             self._book.update(task_id, "input_required", record.task.status_message)
 
+    def forget(self, request: Any) -> None:
+        """The peer has given up a request; if it waited for a task, it waits no more (TASK-43)."""
+        if isinstance(request, t.GetTaskPayloadRequest):
+            ids = self._waiting.get(request.params.task_id, [])
+            if request.id in ids:
+                ids.remove(request.id)
+            if not ids:
+                self._waiting.pop(request.params.task_id, None)
+
     def answered(self, id: t.RequestId) -> None:
         """What we asked was answered, or will not be: when that was all, work goes on (TASK-31)."""
         task_id = self._asked_for.pop(id, None)
         if task_id is None or task_id in self._asked_for.values():
             return
-        record = self._book.record(task_id, self._context)
-        if record is not None and record.task.status == "input_required":
-            self._book.update(task_id, "working", record.task.status_message)
+        try:
+            record = self._book.record(task_id, self._context)
+            if record is not None and record.task.status == "input_required":
+                self._book.update(task_id, "working", record.task.status_message)
+        except Exception as error:
+            self.failures.append(TaskBookFailed(id, error))
 
     def check(self, task_id: str) -> None:
         """Raise if there is no such task of the peer's that still runs."""
@@ -162,7 +183,7 @@ class TaskHost:
     def _get(self, request: RequestInFlight) -> list[Event]:
         record = self._known(request)
         if record is not None:
-            self._connection.send_result(request.id, t.GetTaskResult(**_fields(record.task)))
+            self._connection.reply(request.id, t.GetTaskResult(**_fields(record.task)))
         return []
 
     def _result(self, request: RequestInFlight) -> list[Event]:
@@ -180,7 +201,7 @@ class TaskHost:
             self._connection.send_error(request.id, INVALID_PARAMS, message)
         else:
             tasks, next_cursor = page
-            self._connection.send_result(request.id, t.ListTasksResult(tasks, next_cursor))
+            self._connection.reply(request.id, t.ListTasksResult(tasks, next_cursor))
         return []
 
     def _cancel(self, request: RequestInFlight) -> list[Event]:
@@ -192,7 +213,7 @@ class TaskHost:
             self._connection.send_error(request.id, INVALID_PARAMS, message)
             return []
         task = self._book.cancel(record.task.task_id, "The task was cancelled by request.")
-        self._connection.send_result(request.id, t.CancelTaskResult(**_fields(task)))
+        self._connection.reply(request.id, t.CancelTaskResult(**_fields(task)))
         return [TaskCancelRequested(task)]
 
     def _answer(self, id: t.RequestId, record: TaskRecord) -> bool:
@@ -204,7 +225,7 @@ class TaskHost:
             related = {RELATED_TASK: {"taskId": task.task_id}}
             meta = {**record.result.get("_meta", {}), **related}
             extra = {key: value for key, value in record.result.items() if key != "_meta"}
-            self._connection.send_result(id, t.GetTaskPayloadResult(meta=meta, extra=extra))
+            self._connection.reply(id, t.GetTaskPayloadResult(meta=meta, extra=extra))
         elif record.error is not None:
             error = record.error
             self._connection.send_error(id, error.code, error.message, error.data)

@@ -25,6 +25,9 @@ class Limits:
             message about them is reported as one about an unknown request.
         max_subscriptions: resources that one client is subscribed to. The next subscription is
             answered with -32603.
+        max_uri_size: characters of the URI of a subscription. A longer one is answered with -32603.
+        max_batch_size: messages in one batch (2025-03-26). A larger one is refused as a whole, with
+            -32600.
         max_elicitations: elicitations in URL mode that are remembered until they complete. The
             oldest is forgotten first; its completion is then ignored.
         max_known_tools: tools whose task support and output schema are remembered from `tools/list`.
@@ -36,8 +39,10 @@ class Limits:
     max_message_size: int = attrs.field(default=16 * 2**20, validator=ge(1))
     max_requests_in_flight: int = attrs.field(default=10_000, validator=ge(1))
     max_id_size: int = attrs.field(default=1024, validator=ge(1))
-    max_remembered_requests: int = attrs.field(default=1_000, validator=ge(1))
+    max_remembered_requests: int = attrs.field(default=10_000, validator=ge(1))
     max_subscriptions: int = attrs.field(default=10_000, validator=ge(0))
+    max_uri_size: int = attrs.field(default=8192, validator=ge(1))
+    max_batch_size: int = attrs.field(default=1_000, validator=ge(1))
     max_elicitations: int = attrs.field(default=1_000, validator=ge(0))
     max_known_tasks: int = attrs.field(default=10_000, validator=ge(0))
     max_known_tools: int = attrs.field(default=10_000, validator=ge(0))

@@ -48,8 +48,6 @@ class ServerConnection(Connection):
         tasks: where requests are kept that become tasks; the capabilities have to declare which may.
             None where none does, or where the application answers `tasks/*` itself.
         task_context: whose tasks the peer may see: the authorization context that it belongs to.
-        task_only: methods whose plain requests are refused, such as "sampling/createMessage"
-            (TASK-21).
         notify_task_status: whether the peer is told when a task of its changes (TASK-17).
 
     Raises:
@@ -75,7 +73,6 @@ class ServerConnection(Connection):
         tasks: TaskBook | None = None,
         task_context: str = "",
         notify_task_status: bool = True,
-        task_only: Iterable[str] = (),
     ) -> None:
         super().__init__(
             info,
@@ -90,8 +87,10 @@ class ServerConnection(Connection):
             tasks=tasks,
             task_context=task_context,
             notify_task_status=notify_task_status,
-            task_only=task_only,
+            task_only=(),
         )
+        if instructions is not None and not isinstance(instructions, str):
+            raise TypeError("instructions is a text, or None")
         self._instructions = instructions
         self._catalog = catalog
         self._automatic |= {
@@ -133,19 +132,19 @@ class ServerConnection(Connection):
         params: t.InitializeRequestParams = request.request.params
         revision = choose_revision(params.protocol_version, self._conversation.revisions)
         result = t.InitializeResult(revision, self._capabilities, self._info, self._instructions)
-        self.send_result(request.id, result)
+        self.reply(request.id, result)
         return []
 
     def _set_level(self, request: RequestInFlight) -> list[Event]:
-        self.send_result(request.id, t.Result())
+        self.reply(request.id, t.Result())
         return [LogLevelChanged(request.request.params.level)]
 
     def _subscribe(self, request: RequestInFlight) -> list[Event]:
-        self.send_result(request.id, t.Result())
+        self.reply(request.id, t.Result())
         return [ResourceSubscribed(request.request.params.uri)]
 
     def _unsubscribe(self, request: RequestInFlight) -> list[Event]:
-        self.send_result(request.id, t.Result())
+        self.reply(request.id, t.Result())
         return [ResourceUnsubscribed(request.request.params.uri)]
 
     def _list_tools(self, request: RequestInFlight) -> list[Event]:
@@ -176,7 +175,7 @@ class ServerConnection(Connection):
             self.send_error(request.id, INVALID_PARAMS, f"Invalid cursor: {shortened(cursor)}")
         else:
             items, next_cursor = page
-            self.send_result(request.id, result(items, next_cursor=next_cursor))
+            self.reply(request.id, result(items, next_cursor=next_cursor))
         return []
 
     def _call_tool(self, request: RequestInFlight) -> list[Event]:

@@ -4,14 +4,13 @@ Plain data with no rule in it. `features` and `conversation` hold the rules.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
 import attrs
 
 from .lifecycle import ConnectionState
 from .limits import Limits
-from .methods import CLIENT, SERVER, Side
+from .methods import CLIENT, METHODS, SERVER, Side
 from .requests import RequestInFlight, RequestStatus, RequestTable
 from .revisions import REVISIONS, Revision
 from .tasks import TASK_TRANSITIONS, TERMINAL
@@ -61,20 +60,27 @@ def declared_in(capabilities: ClientCapabilities | ServerCapabilities) -> frozen
     A flag counts when it is true and an object when it is there (X-07). `elicitation: {}` means
     form mode (ELIC-08).
     """
-    names = frozenset(_names(unstructure(capabilities), ""))
+    value = unstructure(capabilities)
+    names = frozenset(name for name in _NAMES if _is_declared(value, name))
     if "elicitation" in names and names.isdisjoint({"elicitation.form", "elicitation.url"}):
         names |= {"elicitation.form"}
     return names
 
 
-def _names(value: JSONObject, prefix: str) -> Iterator[str]:
-    for key, inner in value.items():
-        if inner is None or inner is False:
-            continue
-        yield prefix + key
-        # Two levels of objects below a capability is as deep as the protocol looks.
-        if isinstance(inner, dict) and prefix.count(".") < 3:
-            yield from _names(inner, f"{prefix}{key}.")
+#: The names that anything depends on. A peer may declare what it likes; nothing else is looked at.
+_NAMES: Final = frozenset(
+    {"elicitation.form", "elicitation.url", "sampling.tools", "sampling.context"}
+    | {row.capability for row in METHODS.requests.values() if row.capability is not None}
+    | {row.capability for row in METHODS.notifications.values() if row.capability is not None}
+    | {row.task for row in METHODS.requests.values() if row.task is not None}
+)
+
+
+def _is_declared(capabilities: JSONObject, name: str) -> bool:
+    value: Any = capabilities
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value is not None and value is not False
 
 
 class Party:
@@ -161,6 +167,8 @@ class ConversationState:
         self.instructions: str | None = None
         self.log_level: LoggingLevel | None = None
         self.subscriptions: set[str] = set()
+        # What was unsubscribed by requests that are not answered yet.
+        self.leaving: set[str] = set()
         self._longest_subscription = 0
         self.elicitations: OrderedDict[str, None] = OrderedDict()
         self.tools: dict[str, KnownTool] = {}
@@ -182,20 +190,30 @@ class ConversationState:
         self.subscriptions.add(uri)
         self._longest_subscription = max(self._longest_subscription, len(uri))
 
-    def subscribed(self, uri: str) -> bool:
+    def unsubscribe(self, uri: str) -> None:
+        """The client wants no more updates of a resource; some may be on their way."""
+        self.subscriptions.discard(uri)
+        self.leaving.add(uri)
+
+    def subscribed(self, uri: str, *, or_leaving: bool = False) -> bool:
         """Whether the client asked for updates of this resource, or of one that holds it."""
-        if uri in self.subscriptions:
+        wanted = (
+            self.subscriptions | self.leaving if or_leaving and self.leaving else self.subscriptions
+        )
+        if uri in wanted:
             return True
         # RES-06: the resource may lie below the one that was subscribed to. What is longer than any
         # subscription is not looked at: a URI of a million slashes costs no more than a short one.
         end = min(len(uri), self._longest_subscription + 1)
         while (end := uri.rfind("/", 0, end)) > 0:
-            if uri[:end] in self.subscriptions or uri[: end + 1] in self.subscriptions:
+            if uri[:end] in wanted or uri[: end + 1] in wanted:
                 return True
         return False
 
     def remember_elicitation(self, elicitation_id: str) -> None:
         """A URL elicitation has begun (ELIC-23, ELIC-24)."""
+        if len(elicitation_id) > self.limits.max_id_size:
+            return
         self.elicitations[elicitation_id] = None
         if len(self.elicitations) > self.limits.max_elicitations:
             self.elicitations.popitem(last=False)
@@ -207,6 +225,8 @@ class ConversationState:
 
         The progress token of the request lives as long as the task (PROG-09, PROG-11).
         """
+        if len(task.task_id) > self.limits.max_id_size:
+            return True
         key = (receiver.side, task.task_id)
         known = self.tasks.get(key)
         if known is None:
@@ -236,6 +256,7 @@ class ConversationState:
 
     def learn_tool(self, tool: Tool) -> None:
         """Remember what calls of this tool depend on."""
-        if len(self.tools) < self.limits.max_known_tools or tool.name in self.tools:
+        room = len(self.tools) < self.limits.max_known_tools or tool.name in self.tools
+        if room and len(tool.name) <= self.limits.max_id_size:
             support = tool.execution.task_support if tool.execution is not None else None
             self.tools[tool.name] = KnownTool(support or "forbidden", tool.output_schema)

@@ -290,3 +290,40 @@ def test_the_clock_is_the_only_source_of_time() -> None:
     events = pump(client, server)
     assert not [e for e in events[0] if isinstance(e, ProtocolViolation)]
     assert client.handle_deadlines() == []
+
+
+@pytest.mark.rule("LIFE-19", "LIFE-21")
+@pytest.mark.parametrize(
+    ("timeout", "max_timeout", "first", "last"),
+    [
+        ("default", "default", 60, 600),
+        (5, "default", 5, 600),
+        (3600, "default", 3600, 3600),
+        (None, "default", None, None),
+        ("default", 20, 20, 20),
+        (None, 20, 20, 20),
+        (30, 20, 20, 20),
+        ("default", None, 60, None),
+        (0, 0, 0, 0),
+    ],
+)
+def test_life_19_what_the_caller_says_beats_the_defaults(timeout, max_timeout, first, last) -> None:
+    client = ready_client(timeout=60, max_timeout=600)
+    options = {"timeout": timeout, "max_timeout": max_timeout}
+    id = calling(client, **{k: v for k, v in options.items() if v != "default"})
+    entry = client.outgoing[id]
+    now = client._clock()
+    assert (None if entry.deadline is None else entry.deadline - now) == first
+    if first is not None:
+        assert (None if entry.latest is None else entry.latest - now) == last
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("-inf")])
+def test_a_timeout_is_a_number_of_seconds(seconds: float) -> None:
+    client = ready_client()
+    for options in ({"timeout": seconds}, {"max_timeout": seconds}):
+        with pytest.raises(ValueError, match="seconds"):
+            calling(client, **options)
+        with pytest.raises(ValueError, match="seconds"):
+            ready_client(**options)
+    assert not client.outgoing

@@ -468,3 +468,25 @@ def test_h39_schemas_and_uris_are_kept_to_the_letter() -> None:
     assert isinstance(event.result, ListResourcesResult)
     assert [r.uri for r in event.result.resources] == uris
     assert [r.size for r in event.result.resources] == [2**60 + n for n in range(4)]
+
+
+@pytest.mark.rule("TOOL-23")
+def test_tool_23_a_validator_that_raises_is_an_answer_that_does_not_fit() -> None:
+    def fragile(schema: Any, value: Any) -> str | None:
+        raise RecursionError
+
+    client = ready_client(validate=fragile)
+    listed = client.list_tools()
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
+    feed(client, result(listed, {"tools": [tool]}))
+    id = client.call_tool("t")
+    events = feed(client, result(id, {"content": [], "structuredContent": {}}))
+    assert names(events) == ["ProtocolViolation:TOOL-22", "ErrorReceived"]
+    assert not client.outgoing
+
+
+@pytest.mark.filterwarnings("error::sansmcp.ProtocolWarning")
+def test_what_is_answered_by_itself_warns_of_nothing() -> None:
+    server = ready_server(catalog=Catalog(tools=[Tool("bad name", {"type": "object"})]))
+    assert feed(server, request(1, "tools/list")) == []
+    assert len(sent(server)) == 1

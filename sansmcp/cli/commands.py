@@ -121,6 +121,10 @@ def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
         error = error.exceptions[0]
     if isinstance(error, KeyboardInterrupt):
         return SystemExit(130)
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output has seen enough. Nothing may be flushed into it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SystemExit(1)
     return error
 
 

@@ -232,7 +232,9 @@ async def serve(driver: _Driver, event: RequestReceived) -> None:
         outcome = t.CallToolResult([t.TextContent(str(failed))], is_error=True)
     except (KeyError, TypeError) as error:
         # TOOL-26: arguments that do not suit the tool are the tool's business.
-        outcome = t.CallToolResult([t.TextContent(f"bad arguments: {error}")], is_error=True)
+        outcome = t.CallToolResult(
+            [t.TextContent(f"bad or missing arguments: {error}")], is_error=True
+        )
     if event.id not in driver.connection.incoming:
         return  # It has become a task, whose outcome is in the book.
     if isinstance(outcome, t.Error):

@@ -111,7 +111,8 @@ class Driver(Generic[C]):
             if self.closed is None:
                 await arrived.wait()
         except trio.Cancelled:
-            if id in self.connection.outgoing or id in self.connection.tasks:
+            ours = id in self.connection.outgoing or id in self.connection.tasks
+            if ours and self.connection.may_send("notifications/cancelled"):
                 self.connection.cancel_request(id, "the caller gave up")
                 self.flush()
             raise

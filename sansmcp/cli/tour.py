@@ -248,7 +248,9 @@ async def take_tour(inspected: Inspection, timeline: Timeline) -> bool:
         except trio.TooSlowError:
             good = False
             timeline.note(f"not done after {_PATIENCE} s", good=False)
-        except (_Surprise, RequestFailed) as error:
+        except (_Surprise, RequestFailed, LocalProtocolError) as error:
             good = False
             timeline.note(str(error), good=False)
-    return good and not timeline.violations
+    good = good and not timeline.violations
+    timeline.heading(f"{len(_STEPS)} steps, {'all as they should be' if good else 'not all good'}")
+    return good
