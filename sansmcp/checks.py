@@ -39,6 +39,12 @@ _PREFIX: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _NAME: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
 
 
+# The type and the subtype of RFC 6838; what parameters follow is not looked at.
+_MIME_TYPE: Final = re.compile(
+    r"[A-Za-z0-9][\w!#$&^.+-]{0,126}/[A-Za-z0-9][\w!#$&^.+-]{0,126}\s*(;|$)", re.ASCII
+)
+
+
 def meta_key_problem(key: str) -> str | None:
     """What is wrong with a key of `_meta`, or None (basic/index, META-02, META-03, META-06).
 
@@ -93,13 +99,33 @@ def _check_base64(rule: str, text: str, what: str) -> Iterator[Broken]:
         yield Broken(rule, f"the data of {what} are not base64", None)
 
 
+def _check_mime_type(rule: str, mime_type: str) -> Iterator[Broken]:
+    if _MIME_TYPE.match(mime_type) is None:
+        yield Broken(rule, f"{shortened(mime_type)} is no MIME type", None)
+
+
+def _check_items(key: str) -> Callable[[Any], Iterator[Broken]]:
+    """The `_meta` of what is on a page of a list."""
+
+    def check_items(page: Any) -> Iterator[Broken]:
+        for item in getattr(page, key):
+            if item.meta:
+                yield from _check_meta(item)
+
+    return check_items
+
+
 def _check_block(block: Any) -> Iterator[Broken]:
     if isinstance(block, t.ImageContent):
         yield from _check_base64("PROMPT-04", block.data, "an image")
+        yield from _check_mime_type("PROMPT-04", block.mime_type)
     elif isinstance(block, t.AudioContent):
         yield from _check_base64("PROMPT-05", block.data, "a sound")
+        yield from _check_mime_type("PROMPT-05", block.mime_type)
     elif isinstance(block, t.EmbeddedResource):
         yield from _check_contents(block.resource)
+        if block.resource.mime_type is not None:
+            yield from _check_mime_type("PROMPT-06", block.resource.mime_type)
     elif isinstance(block, t.ToolResultContent):
         for inner in block.content:
             yield from _check_block(inner)
@@ -147,6 +173,8 @@ def _check_roots(result: t.ListRootsResult) -> Iterator[Broken]:
     for root in result.roots:
         if not root.uri.startswith("file://"):
             yield Broken("ROOT-03", f"the root {shortened(root.uri)} is no file:// URI", None)
+        if root.meta:
+            yield from _check_meta(root)
 
 
 def _check_completion(result: t.CompleteResult) -> Iterator[Broken]:
@@ -163,6 +191,10 @@ _CHECKS: Final[Mapping[type, Callable[[Any], Iterator[Broken]]]] = {
     t.ReadResourceResult: _check_read,
     t.ListRootsResult: _check_roots,
     t.CompleteResult: _check_completion,
+    t.ListToolsResult: _check_items("tools"),
+    t.ListPromptsResult: _check_items("prompts"),
+    t.ListResourcesResult: _check_items("resources"),
+    t.ListResourceTemplatesResult: _check_items("resource_templates"),
 }
 
 

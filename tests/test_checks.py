@@ -388,3 +388,42 @@ def test_x_06_a_result_is_checked_against_its_own_method() -> None:
         with pytest.raises(LocalProtocolError) as caught:
             server.send_result(id, other)
         assert caught.value.rule == "JRPC-08"
+
+
+@pytest.mark.rule("PROMPT-04", "PROMPT-05", "PROMPT-06")
+@pytest.mark.parametrize(
+    ("mime_type", "good"),
+    [
+        ("image/png", True),
+        ("application/vnd.example+json", True),
+        ("text/plain; charset=utf-8", True),
+        ("no mime at all", False),
+        ("", False),
+        ("image", False),
+        ("image/", False),
+        ("/png", False),
+        ("image/png/x", False),
+        ("im age/png", False),
+    ],
+)
+def test_prompt_04_mime_types(mime_type: str, good: bool) -> None:
+    resource = t.TextResourceContents("a:b", "x", mime_type)
+    for block, rule in (
+        (t.ImageContent("", mime_type), "PROMPT-04"),
+        (t.AudioContent("", mime_type), "PROMPT-05"),
+        (t.EmbeddedResource(resource), "PROMPT-06"),
+    ):
+        assert rules_of(t.CallToolResult([block])) == ([] if good else [rule])
+
+
+@pytest.mark.rule("META-02")
+def test_meta_02_keys_are_looked_at_on_every_item_of_a_list() -> None:
+    bad = {"-bad/ key!": 1}
+    for page in (
+        t.ListToolsResult([t.Tool("t", {"type": "object"}, meta=bad)]),
+        t.ListPromptsResult([t.Prompt("p", meta=bad)]),
+        t.ListResourcesResult([t.Resource("r", "a:b", meta=bad)]),
+        t.ListResourceTemplatesResult([t.ResourceTemplate("r", "a:{b}", meta=bad)]),
+        t.ListRootsResult([t.Root("file:///", meta=bad)]),
+    ):
+        assert rules_of(page) == ["META-02"]
