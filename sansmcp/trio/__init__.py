@@ -13,6 +13,7 @@ from .errors import (
     RequestError,
     RequestTimeout,
     SessionError,
+    TaskCancelled,
     ToolError,
     VersionMismatchError,
 )
@@ -21,6 +22,7 @@ from .server import Server
 from .session import ClientOptions, ConnectionOptions, Session, open_session
 from .sockets import connect_tcp, connect_unix, serve_tcp, serve_unix
 from .stdio import SAFE_ENVIRONMENT, Shutdown, connect_stdio, serve_stdio
+from .task import TaskHandle
 from .transport import MessageChannel, MessageReceived, MessageSent, Observer, Transport
 from .websocket import SUBPROTOCOL, connect_websocket, serve_websocket
 
@@ -45,6 +47,8 @@ __all__ = [
     "Session",
     "SessionError",
     "Shutdown",
+    "TaskCancelled",
+    "TaskHandle",
     "ToolError",
     "Transport",
     "VersionMismatchError",

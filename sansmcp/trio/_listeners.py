@@ -36,7 +36,7 @@ async def listen_tcp(host: str, port: int, ssl_context: ssl.SSLContext | None) -
 
 
 async def serve_listeners(
-    serve: Callable[[Any], Awaitable[None]],
+    serve: Callable[[Any, trio.Nursery], Awaitable[None]],
     listeners: Listeners,
     max_connections: int,
     task_status: trio.TaskStatus[Listeners],
@@ -44,6 +44,12 @@ async def serve_listeners(
     """Accept connections until cancelled, and hang up at once on those beyond the limit.
 
     What goes wrong with one connection ends that one, and is logged.
+
+    Args:
+        serve: serves one connection; gets a nursery for what is to outlive it.
+        listeners: where to accept.
+        max_connections: at the same time.
+        task_status: for `nursery.start`.
     """
     connections = 0
 
@@ -55,10 +61,11 @@ async def serve_listeners(
             return
         connections += 1
         try:
-            await serve(stream)
+            await serve(stream, nursery)
         except Exception:
             logger.exception("a connection failed")
         finally:
             connections -= 1
 
-    await trio.serve_listeners(serve_one, list(listeners), task_status=task_status)
+    async with trio.open_nursery() as nursery:
+        await trio.serve_listeners(serve_one, list(listeners), task_status=task_status)

@@ -1,7 +1,8 @@
 """Runs one connection over one transport. Nothing in here knows a rule of the protocol.
 
-One task reads, one writes, one watches the deadlines, one hands notifications to their handlers,
-and every request of the peer's is served in a task and a cancel scope of its own.
+One Trio task reads, one writes, one watches the deadlines, one hands notifications to their
+handlers, and every request of the peer's is served in one of its own, in a cancel scope. Where the
+peer asks for a task of the protocol's, it is given one at once, and the same handler works on it.
 
 Back-pressure. Reading never waits for a handler or for a reader of notifications, because what is
 read next may be the answer that they wait for. So memory is bounded at the other end:
@@ -35,10 +36,12 @@ from sansmcp import (
     METHOD_NOT_FOUND,
     Connection,
     ConnectionClosed,
+    ConnectionState,
     ErrorReceived,
     Event,
     Initialized,
     LineFramer,
+    LocalProtocolError,
     NotificationReceived,
     OutgoingMessage,
     Oversized,
@@ -48,22 +51,40 @@ from sansmcp import (
     RequestReceived,
     RequestTimedOut,
     ResultReceived,
+    StructureError,
+    TaskBookFailed,
+    TaskCancelRequested,
+    TaskCreated,
+    TaskStatusChanged,
     VersionMismatch,
     frame,
 )
 from sansmcp import types as t
+from sansmcp.tasks import TERMINAL
 
 from ._background import bare
 from .errors import ConnectionLost, PeerError, RequestError, RequestTimeout, ToolError
 from .transport import MessageChannel, MessageReceived, MessageSent, Observer, Transport
 
-__all__ = ["Handler", "Handlers", "Notifications", "Pump", "Send", "logger"]
+__all__ = [
+    "Call",
+    "Handler",
+    "Handlers",
+    "Incoming",
+    "Notifications",
+    "Pump",
+    "Send",
+    "Workshop",
+    "logger",
+]
 
 logger: Final = logging.getLogger("sansmcp.trio")
 
 #: Given a context and the params of a request or a notification, does what is due; of a request it
 #: returns the result.
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
+#: What a handler is called for.
+Incoming: TypeAlias = RequestReceived | NotificationReceived
 #: By the name of the method.
 Handlers: TypeAlias = Mapping[str, Handler]
 
@@ -129,13 +150,55 @@ class Send(Protocol):
         """Seconds to wait for an answer or for progress; None for ever."""
 
 
-class _Call:
-    """A request of ours that somebody waits for."""
+class Call:
+    """A request of ours that somebody waits for.
 
-    def __init__(self) -> None:
-        self.stirred = trio.Event()
-        self.progress: deque[ProgressReceived] = deque(maxlen=KEPT)
+    Attributes:
+        id: its id.
+        updates: progress, and how its task stands, in order; the oldest are dropped beyond `KEPT`.
+        created: that it has become a task, if it has.
+        task: how the task stands.
+        outcome: how it ended, once it has.
+        stirred: set and replaced whenever one of these changes, or the connection ends.
+    """
+
+    def __init__(self, id: t.RequestId) -> None:
+        self.id = id
+        self.updates: deque[ProgressReceived | t.Task] = deque(maxlen=KEPT)
+        self.created: TaskCreated | None = None
+        self.task: t.Task | None = None
         self.outcome: ResultReceived | ErrorReceived | RequestTimedOut | None = None
+        self.stirred = trio.Event()
+
+    def stir(self) -> None:
+        """Wake whoever waits."""
+        self.stirred.set()
+        self.stirred = trio.Event()
+
+    def result(self) -> Any:
+        """What the outcome says."""
+        match self.outcome:
+            case ResultReceived(result=result):
+                return result
+            case ErrorReceived(error=error, violation=violation):
+                raise PeerError(error, violation)
+            case RequestTimedOut(request=request):
+                raise RequestTimeout(f"{request.method} was not answered in time")
+
+
+class Workshop:
+    """Where the handlers of tasks are at work; shared by connections that share a `TaskBook`.
+
+    Args:
+        changed: called when one of them has changed something in the book.
+
+    Attributes:
+        scopes: what to cancel when a task is stopped, by its id.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
+        self.scopes: dict[str, trio.CancelScope] = {}
 
 
 class Pump(Generic[_C]):
@@ -145,7 +208,11 @@ class Pump(Generic[_C]):
         connection: ours; its clock is `trio.current_time`.
         transport: where the peer is. It is closed at the end of `run`.
         handlers: for requests and notifications of the peer's.
-        context: makes the first argument of a handler, of the event and the handler's scope.
+        context: makes the first argument of a handler, of the event, the handler's scope, and the
+            id of the task that it works on, if it is one.
+        workshop: where tasks are at work.
+        task_nursery: where their handlers live on when the connection has ended; if left out, they
+            end with it.
         observer: see `Observer`.
         initialize_timeout: seconds until the handshake must be over; None for ever.
         linger: seconds that requests being served have left once the peer has sent all it will.
@@ -160,8 +227,10 @@ class Pump(Generic[_C]):
         connection: _C,
         transport: Transport,
         handlers: Handlers,
-        context: Callable[[RequestReceived | NotificationReceived, trio.CancelScope], Any],
+        context: Callable[[Incoming, trio.CancelScope, str | None], Any],
+        workshop: Workshop,
         *,
+        task_nursery: trio.Nursery | None = None,
         observer: Observer | None = None,
         initialize_timeout: float | None = None,
         linger: float = 0.0,
@@ -172,13 +241,15 @@ class Pump(Generic[_C]):
         self._transport = transport
         self._handlers = handlers
         self._context = context
+        self._workshop = workshop
+        self._task_nursery = task_nursery
         self._observer = observer
         self._tap = LineFramer(connection.limits.max_message_size)
         self._initialize_timeout = initialize_timeout
         self._linger = linger
         self._reason: str | None = None
         self._cause: BaseException | None = None
-        self._calls: dict[t.RequestId, _Call] = {}
+        self._calls: dict[t.RequestId, Call] = {}
         self._serving: dict[t.RequestId, trio.CancelScope] = {}
         self._heard = Notifications(self.check)
         self._scope = trio.CancelScope()
@@ -245,12 +316,13 @@ class Pump(Generic[_C]):
             reason = str(self._cause) or str(self._cause.__cause__ or "the connection broke")
         self._cause = cause or self._cause
         self._reason = reason
+        self.flush(owed=True)
         self._handle(self.connection.receive_eof())
         # Handlers first: they are to be cancelled, and not to see their own calls fail.
         for scope in self._serving.values():
             scope.cancel()
         for call in self._calls.values():
-            call.stirred.set()
+            call.stir()
         self.notifications._stir()
         self._reading.cancel()
         self._ease()
@@ -318,14 +390,22 @@ class Pump(Generic[_C]):
             match event:
                 case RequestReceived():
                     scope = self._serving[event.id] = trio.CancelScope()
-                    self._nursery.start_soon(self._serve, event, scope)
+                    if event.task is None or self.connection.task_book is None:
+                        self._nursery.start_soon(self._serve, event, scope)
+                    else:
+                        nursery = self._task_nursery or self._nursery
+                        nursery.start_soon(self._serve_task, event, scope)
                 case ResultReceived() | ErrorReceived() | RequestTimedOut():
                     self._answered(event)
                 case ProgressReceived():
-                    call = self._calls.get(event.id)
-                    if call is not None:
-                        call.progress.append(event)
-                        call.stirred.set()
+                    self._updated(event.id, event)
+                case TaskCreated() | TaskStatusChanged():
+                    self._task_updated(event)
+                case TaskCancelRequested():
+                    if event.task.task_id in self._workshop.scopes:
+                        self._workshop.scopes[event.task.task_id].cancel()
+                case TaskBookFailed():
+                    logger.error("the task book failed", exc_info=event.error)
                 case NotificationReceived():
                     if event.method in self._handlers:
                         self._heard._put(event)
@@ -349,10 +429,24 @@ class Pump(Generic[_C]):
             assert isinstance(event, ErrorReceived)
             logger.warning("the peer reports an error: %s", event.error.message)
             return
-        call = self._calls.get(event.id)
+        call = self._calls.pop(event.id, None)
         if call is not None:
             call.outcome = event
-            call.stirred.set()
+            call.stir()
+
+    def _updated(self, id: t.RequestId, update: ProgressReceived | t.Task) -> None:
+        call = self._calls.get(id)
+        if call is not None:
+            call.updates.append(update)
+            call.stir()
+
+    def _task_updated(self, event: TaskCreated | TaskStatusChanged) -> None:
+        call = self._calls.get(event.id)
+        if call is not None:
+            call.task = event.task
+            if isinstance(event, TaskCreated):
+                call.created = event
+            self._updated(event.id, event.task)
 
     # ---- output
 
@@ -362,6 +456,8 @@ class Pump(Generic[_C]):
         Args:
             owed: these are answers that the connection has given by itself.
         """
+        if self.connection.state is ConnectionState.CLOSED:
+            return
         for message in self.connection.messages_to_send():
             if self._observer is not None:
                 self._observer(trio.current_time(), MessageSent(message.text))
@@ -491,40 +587,69 @@ class Pump(Generic[_C]):
             RequestTimeout: it was not answered in time.
             ConnectionLost: the connection has ended.
         """
+        call = await self._send(send, timeout)
+        try:
+            while call.outcome is None:
+                self.check()
+                await call.stirred.wait()
+                while call.updates:
+                    update = call.updates.popleft()
+                    if on_progress is not None and isinstance(update, ProgressReceived):
+                        on_progress(update)
+        except BaseException:
+            self.give_up(call)
+            raise
+        return call.result()
+
+    async def request_task(self, send: Send, timeout: float | t.Missing | None) -> Call:
+        """Ask the peer something that is to become a task, and wait until it has.
+
+        If this is cancelled, so is the task, as soon as its id is known.
+
+        Returns:
+            The request; it may have been answered at once.
+
+        Raises:
+            PeerError: it was answered with an error.
+            RequestTimeout: it was not answered in time.
+            ConnectionLost: the connection has ended.
+        """
+        call = await self._send(send, timeout)
+        try:
+            while call.created is None and call.outcome is None:
+                self.check()
+                await call.stirred.wait()
+        except BaseException:
+            self.give_up(call)
+            raise
+        if isinstance(call.outcome, (ErrorReceived, RequestTimedOut)):
+            call.result()
+        return call
+
+    async def _send(self, send: Send, timeout: float | t.Missing | None) -> Call:
         if isinstance(timeout, t.Missing):
-            timeout = self.connection._timeout
+            timeout = self.connection.timeout
         if self._crowded:
             timeout = await self._room_within(timeout)
         self.check()
-        id = send(timeout=timeout)
-        call = self._calls[id] = _Call()
+        call = Call(send(timeout=timeout))
+        self._calls[call.id] = call
         self.flush()
-        try:
-            while call.outcome is None:
-                await call.stirred.wait()
-                while call.progress:
-                    progress = call.progress.popleft()
-                    if on_progress is not None:
-                        on_progress(progress)
-                if call.outcome is None:
-                    self.check()
-                    call.stirred = trio.Event()
-        except BaseException:
-            if id in self.connection.outgoing and self.connection.may_send(
-                "notifications/cancelled"
-            ):
-                self.connection.cancel_request(id, "nobody waits for it any more")
-                self.flush()
-            raise
-        finally:
-            del self._calls[id]
-        match call.outcome:
-            case ResultReceived(result=result):
-                return result
-            case ErrorReceived(error=error, violation=violation):
-                raise PeerError(error, violation)
-            case RequestTimedOut(request=request):
-                raise RequestTimeout(f"{request.method} was not answered in time")
+        return call
+
+    def give_up(self, call: Call) -> None:
+        """Tell the peer that nobody waits for this any more, where there is a way to."""
+        if call.id in self._calls:
+            # Not for `initialize`, nor for a task where tasks cannot be cancelled.
+            with suppress(LocalProtocolError):
+                self.connection.cancel_request(call.id, "nobody waits for it any more")
+            self.forget(call)
+
+    def forget(self, call: Call) -> None:
+        """Wait no more for a request that was given up."""
+        self._calls.pop(call.id, None)
+        self.flush()
+        call.stir()
 
     async def tell(self, send: Callable[[], bool]) -> bool:
         """Tell the peer something once there is room.
@@ -543,7 +668,7 @@ class Pump(Generic[_C]):
     async def _serve(self, event: RequestReceived, scope: trio.CancelScope) -> None:
         try:
             with scope:
-                outcome = await self._outcome(event, scope)
+                outcome = await self._outcome(event, scope, None)
                 await self.room()
                 # Where the handler went on in spite of it, a cancelled request has no answer; its
                 # id may even be in use again.
@@ -558,12 +683,72 @@ class Pump(Generic[_C]):
                 del self._serving[event.id]
             self._ease()
 
-    async def _outcome(self, event: RequestReceived, scope: trio.CancelScope) -> t.Result | t.Error:
+    async def _serve_task(self, event: RequestReceived, scope: trio.CancelScope) -> None:
+        task_id: str | None = None
+        try:
+            with scope:
+                await self.room()
+                task = self.connection.create_task(event.id)
+                task_id = task.task_id
+                # From here on the request is answered, and only the task can be stopped.
+                del self._serving[event.id]
+                if task.ttl is not None:
+                    # TASK-77: there may be no connection any more that could tell.
+                    scope.deadline = trio.current_time() + task.ttl / 1000
+                self._workshop.scopes[task_id] = scope
+                self.flush()
+                outcome = await self._outcome(event, scope, task_id)
+                self._settle(event, task_id, outcome)
+        except* ConnectionLost:
+            pass
+        except* Exception:
+            logger.exception("a task of %s failed", event.method)
+        finally:
+            if task_id is not None:
+                del self._workshop.scopes[task_id]
+                # Whatever has ended the handler, nobody works on the task any more.
+                self._settle(event, task_id, t.Error(INTERNAL_ERROR, "The work was broken off"))
+            else:
+                del self._serving[event.id]
+                if event.id in self.connection.incoming and not scope.cancel_called:
+                    self.connection.send_internal_error(event.id)
+            self.flush()
+            self._ease()
+
+    def _settle(self, event: RequestReceived, task_id: str, outcome: t.Result | t.Error) -> None:
+        """Put the outcome of a task into the book, unless it has one."""
+        book = self.connection.task_book
+        assert book is not None
+        try:
+            record = book.record(task_id)
+            if record is None or record.task.status in TERMINAL:
+                return
+            if not isinstance(outcome, t.Error):
+                try:
+                    book.complete(task_id, outcome)
+                except (LocalProtocolError, StructureError):
+                    outcome = self._internal_error(event)
+            if isinstance(outcome, t.Error):
+                book.fail(task_id, outcome)
+        except Exception:
+            logger.exception("the task book failed")
+        self._workshop.changed()
+
+    def update_task(self, task_id: str, message: str | None) -> None:
+        """Say how a task stands, for people."""
+        book = self.connection.task_book
+        assert book is not None
+        book.update(task_id, None, message)
+        self._workshop.changed()
+
+    async def _outcome(
+        self, event: RequestReceived, scope: trio.CancelScope, task_id: str | None
+    ) -> t.Result | t.Error:
         handler = self._handlers.get(event.method)
         if handler is None:
             return t.Error(METHOD_NOT_FOUND, f"Method not found: {event.method}")
         try:
-            result: t.Result = await handler(self._context(event, scope), event.params)
+            result: t.Result = await handler(self._context(event, scope, task_id), event.params)
         except Exception as group:
             match bare(group):
                 case ToolError(text=text) if event.method == "tools/call":
@@ -580,8 +765,8 @@ class Pump(Generic[_C]):
             else:
                 self.connection.send_result(event.id, outcome)
         except Exception:
-            error = self._internal_error(event)
-            self.connection.send_error(event.id, error.code, error.message)
+            self._internal_error(event)
+            self.connection.send_internal_error(event.id)
         self.flush()
 
     def _internal_error(self, event: RequestReceived) -> t.Error:
@@ -594,6 +779,6 @@ class Pump(Generic[_C]):
             async for event in self._heard:
                 try:
                     handler = self._handlers[event.method]
-                    await handler(self._context(event, self._scope), event.params)
+                    await handler(self._context(event, self._scope, None), event.params)
                 except* Exception:
                     logger.exception("a handler of %s failed", event.method)

@@ -1,6 +1,6 @@
 """What a handler gets to work with: who asks, and the ways to talk back while it serves."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -9,13 +9,13 @@ import trio
 from sansmcp import (
     ClientConnection,
     Connection,
-    NotificationReceived,
     RequestReceived,
     ServerConnection,
 )
 from sansmcp import types as t
 
-from ._pump import Pump
+from ._pump import Incoming, Pump
+from .task import TaskHandle
 
 if TYPE_CHECKING:
     from .session import Session
@@ -37,17 +37,24 @@ class _Context(Generic[_C]):
     def __init__(
         self,
         pump: Pump[_C],
-        event: RequestReceived | NotificationReceived,
+        event: Incoming,
         scope: trio.CancelScope,
+        task_id: str | None,
     ) -> None:
         self._pump = pump
         self._scope = scope
         self._request = event if isinstance(event, RequestReceived) else None
+        self._task_id = task_id
 
     @property
     def request_id(self) -> t.RequestId | None:
         """The id of the request that is being served; None for a notification."""
         return None if self._request is None else self._request.id
+
+    @property
+    def task_id(self) -> str | None:
+        """The id of the task that the request has become; None for a plain one."""
+        return self._task_id
 
     @property
     def revision(self) -> str:
@@ -58,8 +65,40 @@ class _Context(Generic[_C]):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the peer has given up on the request. Its handler is being cancelled then."""
+        """Whether the peer has given up on the request, or stopped the task.
+
+        Its handler is being cancelled then.
+        """
         return self._scope.cancel_called
+
+    @property
+    def _related(self) -> dict[str, Any]:
+        """What our messages say of the request that they are sent for."""
+        if self._task_id is not None:
+            return {"related_task": self._task_id}
+        return {"related_request": self.request_id}
+
+    async def _tell(self, send: Callable[[], bool]) -> bool:
+        if self._task_id is not None and self._pump.ended:
+            # A task goes on without the connection that it began on.
+            await trio.lowlevel.checkpoint()
+            return False
+        return await self._pump.tell(send)
+
+    async def update_task(self, message: str | None) -> None:
+        """Say how the task stands, for people.
+
+        Args:
+            message: what there is to say; None for nothing.
+
+        Raises:
+            RuntimeError: the request is a plain one.
+            LocalProtocolError: the task has ended.
+        """
+        if self._task_id is None:
+            raise RuntimeError("the request has not become a task")
+        await trio.lowlevel.checkpoint()
+        self._pump.update_task(self._task_id, message)
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
@@ -79,7 +118,7 @@ class _Context(Generic[_C]):
         send = partial(
             self._pump.connection.send_progress, self._request.id, progress, total, message
         )
-        return await self._pump.tell(send)
+        return await self._tell(send)
 
     async def request(self, request: Any, *, timeout: _Timeout = t.MISSING) -> Any:
         """Ask the peer something while it waits for this handler.
@@ -98,18 +137,35 @@ class _Context(Generic[_C]):
         send = partial(
             self._pump.connection.send_request,
             request,
-            related_request=self.request_id,
+            **self._related,
         )
         return await self._pump.request(send, timeout)
+
+    async def request_as_task(
+        self, request: Any, *, timeout: _Timeout = t.MISSING
+    ) -> TaskHandle[Any]:
+        """Ask the peer something that it is to work on as a task.
+
+        Args:
+            request: its params carry `task`, a `TaskMetadata`.
+            timeout: seconds until it must have become one.
+        """
+        send = partial(
+            self._pump.connection.send_request,
+            request,
+            progress=True,
+            **self._related,
+        )
+        return TaskHandle(self._pump, await self._pump.request_task(send, timeout))
 
     async def notify(self, notification: Any) -> bool:
         """Tell the peer something; whether it was sent (see `Connection.send_notification`)."""
         send = partial(
             self._pump.connection.send_notification,
             notification,
-            related_request=self.request_id,
+            **self._related,
         )
-        return await self._pump.tell(send)
+        return await self._tell(send)
 
 
 class ClientContext(_Context[ClientConnection]):
@@ -123,10 +179,11 @@ class ClientContext(_Context[ClientConnection]):
         self,
         session: "Session",
         pump: Pump[ClientConnection],
-        event: RequestReceived | NotificationReceived,
+        event: Incoming,
         scope: trio.CancelScope,
+        task_id: str | None,
     ) -> None:
-        super().__init__(pump, event, scope)
+        super().__init__(pump, event, scope, task_id)
         self.session = session
 
 
@@ -160,10 +217,9 @@ class Context(_Context[ServerConnection]):
         Returns:
             Whether it was sent: not if it is below the level that the client has set.
         """
-        send = partial(
-            self._pump.connection.log, level, data, logger, related_request=self.request_id
+        return await self._tell(
+            partial(self._pump.connection.log, level, data, logger, **self._related)
         )
-        return await self._pump.tell(send)
 
     async def create_message(
         self,
@@ -185,7 +241,7 @@ class Context(_Context[ServerConnection]):
             self._pump.connection.create_message,
             messages,
             max_tokens,
-            related_request=self.request_id,
+            **self._related,
             **more,
         )
         return cast(t.CreateMessageResult, await self._pump.request(send, timeout))
@@ -204,7 +260,7 @@ class Context(_Context[ServerConnection]):
             self._pump.connection.elicit,
             message,
             requested_schema,
-            related_request=self.request_id,
+            **self._related,
         )
         return cast(t.ElicitResult, await self._pump.request(send, timeout))
 
@@ -227,7 +283,7 @@ class Context(_Context[ServerConnection]):
             message,
             elicitation_id,
             url,
-            related_request=self.request_id,
+            **self._related,
         )
         return cast(t.ElicitResult, await self._pump.request(send, timeout))
 
@@ -237,6 +293,6 @@ class Context(_Context[ServerConnection]):
         Args:
             timeout: as for `request`, which also says what is raised.
         """
-        send = partial(self._pump.connection.list_roots, related_request=self.request_id)
+        send = partial(self._pump.connection.list_roots, **self._related)
         result: t.ListRootsResult = await self._pump.request(send, timeout)
         return result.roots

@@ -12,6 +12,7 @@ __all__ = [
     "RequestError",
     "RequestTimeout",
     "SessionError",
+    "TaskCancelled",
     "ToolError",
     "VersionMismatchError",
 ]
@@ -72,6 +73,10 @@ class VersionMismatchError(SessionError):
         )
         self.supported = tuple(supported)
         self.offered = tuple(offered)
+
+
+class TaskCancelled(SessionError):
+    """There will be no result, because we have cancelled the task."""
 
 
 class RequestError(Exception):

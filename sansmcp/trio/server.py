@@ -1,5 +1,6 @@
 """A server: what it offers, and who does the work. One object serves any number of clients."""
 
+import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias, TypeVar, Unpack
 
@@ -17,7 +18,7 @@ from sansmcp import (
 from sansmcp import types as t
 from sansmcp.errors import shortened
 
-from ._pump import Handler, Pump
+from ._pump import Handler, Pump, Workshop
 from ._template import UriTemplate
 from .context import Context
 from .errors import RequestError
@@ -69,6 +70,10 @@ class Server:
     the client learns no more than that there was an internal error. If the client cancels the
     request, the handler's scope is cancelled, and there is no answer.
 
+    With a `TaskBook` as `tasks`, tools whose `execution` says so can be called as tasks. The call is
+    given a task at once, the handler works on as for a plain call, and what it returns or raises
+    goes into the book. If the client stops the task, the handler's scope is cancelled.
+
     Args:
         info: who we are.
         instructions: advice for the client's model, or None.
@@ -110,6 +115,7 @@ class Server:
         self._templates: dict[str, tuple[UriTemplate, TemplateHandler]] = {}
         self._completions: dict[tuple[str, str, str], CompletionHandler] = {}
         self._pumps: set[Pump[ServerConnection]] = set()
+        self._workshop = Workshop(self._changed)
 
     # ---- what is offered
 
@@ -369,6 +375,15 @@ class Server:
             resources=(
                 t.ResourcesCapability(subscribe=True, list_changed=True) if resources else None
             ),
+            tasks=(
+                t.ServerTasksCapability(
+                    list={},
+                    cancel={},
+                    requests=t.ServerTasksRequestsCapability(t.ToolsTasksCapability(call={})),
+                )
+                if tools and self._options.get("tasks") is not None
+                else None
+            ),
         )
 
     async def serve(
@@ -377,6 +392,8 @@ class Server:
         *,
         observer: Observer | None = None,
         initialize_timeout: float | t.Missing | None = t.MISSING,
+        task_context: str | None = None,
+        task_nursery: trio.Nursery | None = None,
     ) -> None:
         """Serve one client until it goes. Nothing that it does is an error here.
 
@@ -384,6 +401,10 @@ class Server:
             transport: where the client is. It is closed in any case.
             observer: see `Observer`.
             initialize_timeout: instead of the server's own.
+            task_context: whose tasks the client may see (TASK-67): the name of a user, say. Those of
+                this connection and no others if left out.
+            task_nursery: where tasks live on when the connection has ended; if left out, they end
+                with it.
         """
         connection = ServerConnection(
             self._info,
@@ -391,6 +412,7 @@ class Server:
             instructions=self._instructions,
             catalog=self.catalog if self._handlers.keys().isdisjoint(_LISTS) else None,
             clock=trio.current_time,
+            task_context=secrets.token_urlsafe() if task_context is None else task_context,
             **self._options,
         )
         if isinstance(initialize_timeout, t.Missing):
@@ -399,7 +421,9 @@ class Server:
             connection,
             transport,
             self._handlers,
-            lambda event, scope: Context(pump, event, scope),
+            lambda *of: Context(pump, *of),
+            self._workshop,
+            task_nursery=task_nursery,
             observer=observer,
             initialize_timeout=initialize_timeout,
             linger=self._linger,

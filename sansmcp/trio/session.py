@@ -1,10 +1,11 @@
 """A client's session: one awaitable for every method, over any transport."""
 
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import trio
 
@@ -15,20 +16,25 @@ from sansmcp import (
     NotificationMethod,
     ProgressReceived,
     RequestMethod,
+    TaskBook,
     __version__,
+    structure,
+    unstructure,
 )
 from sansmcp import types as t
 from sansmcp.features import SchemaValidator
 
 from ._background import background_nursery
-from ._pump import Handler, Notifications, Pump
+from ._pump import Handler, Notifications, Pump, Workshop
 from .context import ClientContext
 from .errors import ConnectionLost, SessionError, VersionMismatchError
+from .task import TaskHandle
 from .transport import Observer, Transport
 
 __all__ = ["ClientOptions", "ConnectionOptions", "Session", "open_session"]
 
 _Timeout = float | t.Missing | None
+_R = TypeVar("_R", bound=t.Result)
 
 #: Called for each progress that the server reports, in the task that waits for the result. If it
 #: raises, the request is cancelled and the exception is the caller's.
@@ -49,6 +55,8 @@ class ConnectionOptions(TypedDict, total=False):
     max_timeout: float | None
     extensions: Iterable[RequestMethod | NotificationMethod]
     validate: SchemaValidator | None
+    tasks: TaskBook | None
+    notify_task_status: bool
 
 
 class ClientOptions(ConnectionOptions, total=False):
@@ -60,6 +68,8 @@ class ClientOptions(ConnectionOptions, total=False):
     roots: Roots | None
     handlers: Mapping[Any, Handler]
     capabilities: t.ClientCapabilities | None
+    task_only: Iterable[str]
+    task_context: str | None
     observer: Observer | None
 
 
@@ -190,6 +200,84 @@ class Session:
         """All tools, page by page."""
         return _Items(self.list_tools, "tools")
 
+    # ---- tasks
+
+    async def call_tool_as_task(
+        self,
+        name: str,
+        arguments: t.JSONObject | None = None,
+        *,
+        ttl: int | None = None,
+        timeout: _Timeout = t.MISSING,
+    ) -> TaskHandle[t.CallToolResult]:
+        """Call a tool that is to work on as a task; returns when it has become one.
+
+        If this is cancelled, so is the task.
+
+        Args:
+            name: the tool's name.
+            arguments: what to do it with.
+            ttl: milliseconds that the task should be kept; the server's choice if left out.
+            timeout: seconds until it must have become a task. Its result is not under any.
+        """
+        task = t.TaskMetadata(ttl)
+        request = t.CallToolRequest(t.CallToolRequestParams(name, arguments, task))
+        return await self.request_as_task(request, timeout=timeout)
+
+    async def request_as_task(
+        self, request: Any, *, timeout: _Timeout = t.MISSING
+    ) -> TaskHandle[Any]:
+        """Ask the server something that it is to work on as a task.
+
+        Args:
+            request: its params carry `task`, a `TaskMetadata`.
+            timeout: seconds until it must have become one.
+        """
+        send = partial(self.connection.send_request, request, progress=True)
+        return TaskHandle(self._pump, await self._pump.request_task(send, timeout))
+
+    async def list_tasks(
+        self, cursor: str | None = None, *, timeout: _Timeout = t.MISSING
+    ) -> t.ListTasksResult:
+        """A page of our tasks at the server's; `cursor` is the `next_cursor` of the page before."""
+        params = None if cursor is None else t.PaginatedRequestParams(cursor)
+        return cast(
+            t.ListTasksResult, await self.request(t.ListTasksRequest(params), timeout=timeout)
+        )
+
+    def tasks(self) -> AsyncIterator[t.Task]:
+        """All our tasks at the server's, page by page; those of earlier sessions among them."""
+        return _Items(self.list_tasks, "tasks")
+
+    async def get_task(self, task_id: str, *, timeout: _Timeout = t.MISSING) -> t.GetTaskResult:
+        """How a task stands, such as one of an earlier session."""
+        request = t.GetTaskRequest(t.GetTaskRequestParams(task_id))
+        return cast(t.GetTaskResult, await self.request(request, timeout=timeout))
+
+    async def task_result(
+        self, task_id: str, type_: type[_R], *, timeout: _Timeout = t.MISSING
+    ) -> _R:
+        """Wait for the result of a task, such as one of an earlier session.
+
+        Args:
+            task_id: the task.
+            type_: the type of result that belongs to its request, such as `CallToolResult`.
+            timeout: see the class. The server answers when the task has ended.
+
+        Raises:
+            StructureError: the result is not of this type.
+        """
+        request = t.GetTaskPayloadRequest(t.GetTaskPayloadRequestParams(task_id))
+        result = await self.request(request, timeout=timeout)
+        return structure(unstructure(result), type_, at="result")
+
+    async def cancel_task(
+        self, task_id: str, *, timeout: _Timeout = t.MISSING
+    ) -> t.CancelTaskResult:
+        """Stop a task, such as one of an earlier session."""
+        request = t.CancelTaskRequest(t.CancelTaskRequestParams(task_id))
+        return cast(t.CancelTaskResult, await self.request(request, timeout=timeout))
+
     # ---- resources
 
     async def list_resources(
@@ -289,6 +377,18 @@ class Session:
         await self.notify(t.RootsListChangedNotification())
 
 
+def _tasks(sampling: object, elicitation: object) -> t.ClientTasksCapability:
+    """What can become a task here."""
+    return t.ClientTasksCapability(
+        list={},
+        cancel={},
+        requests=t.ClientTasksRequestsCapability(
+            sampling=t.SamplingTasksCapability(create_message={}) if sampling else None,
+            elicitation=t.ElicitationTasksCapability(create={}) if elicitation else None,
+        ),
+    )
+
+
 class _Items(AsyncIterator[Any]):
     """The items of a list, whose pages are asked for when their time has come."""
 
@@ -323,6 +423,8 @@ async def open_session(
     roots: Roots | None = None,
     handlers: Mapping[Any, Handler] = MappingProxyType({}),
     capabilities: t.ClientCapabilities | None = None,
+    task_only: Iterable[str] = (),
+    task_context: str | None = None,
     observer: Observer | None = None,
     **options: Unpack[ConnectionOptions],
 ) -> AsyncIterator[Session]:
@@ -333,7 +435,8 @@ async def open_session(
 
     A handler is `async def handler(context, params)`, with a `ClientContext`. That of a request
     returns the result, or raises `RequestError`. Those that are given declare the capabilities that
-    go with them.
+    go with them. With a `TaskBook` as `tasks`, the server can have sampling and elicitation done as
+    tasks: the handlers are the same.
 
     Args:
         transport: a stream or a channel of messages. It is closed in any case.
@@ -346,6 +449,10 @@ async def open_session(
             method. Notifications are handled one after another; those that have no handler go to
             `Session.notifications`.
         capabilities: what we can do for a server, instead of what the handlers say.
+        task_only: methods whose plain requests are refused, such as "sampling/createMessage"
+            (TASK-21).
+        task_context: whose tasks the server may see of those in the book that is given as `tasks`;
+            its own and no others if left out.
         observer: is told of everything that passes, see `Observer`.
         options: the connection's own, see `ConnectionOptions`.
 
@@ -372,15 +479,19 @@ async def open_session(
                 sampling=t.SamplingCapability() if sampling else None,
                 elicitation=t.ElicitationCapability(form={}) if elicitation else None,
                 roots=t.RootsCapability(list_changed=True) if roots else None,
+                tasks=_tasks(sampling, elicitation) if options.get("tasks") else None,
             ),
             clock=trio.current_time,
+            task_only=task_only,
+            task_context=secrets.token_urlsafe() if task_context is None else task_context,
             **options,
         )
         pump = Pump(
             connection,
             transport,
             by_method,
-            lambda event, scope: ClientContext(session, pump, event, scope),
+            lambda *of: ClientContext(session, pump, *of),
+            Workshop(lambda: pump.refresh()),
             observer=observer,
         )
         session = Session(pump)

@@ -89,8 +89,12 @@ async def serve_tcp(
     Raises:
         OSError: the address cannot be listened on.
     """
+
+    async def serve(stream: trio.abc.Stream, nursery: trio.Nursery) -> None:
+        await server.serve(stream, task_nursery=nursery)
+
     listeners = await listen_tcp(host, port, ssl_context)
-    await serve_listeners(server.serve, listeners, max_connections, task_status)
+    await serve_listeners(serve, listeners, max_connections, task_status)
 
 
 async def serve_unix(
@@ -117,6 +121,11 @@ async def serve_unix(
     """
     if not hasattr(trio.socket, "AF_UNIX"):
         raise RuntimeError("Unix sockets are not supported on this system")
+
+    async def serve(stream: trio.abc.Stream, nursery: trio.Nursery) -> None:
+        # All clients are the same user.
+        await server.serve(stream, task_context="", task_nursery=nursery)
+
     file = Path(path)
     _remove_stale(file)
     with trio.socket.socket(trio.socket.AF_UNIX) as listening:
@@ -127,7 +136,7 @@ async def serve_unix(
             file.chmod(_OWNER_ONLY)
             listening.listen()
             listener = trio.SocketListener(listening)
-            await serve_listeners(server.serve, [listener], max_connections, task_status)
+            await serve_listeners(serve, [listener], max_connections, task_status)
         finally:
             with suppress(OSError):
                 if os.path.samestat(file.lstat(), ours):

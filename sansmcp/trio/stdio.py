@@ -89,4 +89,4 @@ async def serve_stdio(server: Server) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     stream = trio.StapledStream(trio.lowlevel.FdStream(wire_out), trio.lowlevel.FdStream(wire_in))
-    await server.serve(stream, initialize_timeout=None)
+    await server.serve(stream, initialize_timeout=None, task_context="")

@@ -166,7 +166,7 @@ async def serve_websocket(
         max_message_size=server.limits.max_message_size,
     )
 
-    async def serve(stream: trio.abc.Stream) -> None:
+    async def serve(stream: trio.abc.Stream, task_nursery: trio.Nursery) -> None:
         channel = None
         with (
             trio.move_on_after(handshake_timeout),
@@ -176,7 +176,7 @@ async def serve_websocket(
         if channel is not None:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(channel.keep_alive, keep_alive)
-                await server.serve(channel)
+                await server.serve(channel, task_nursery=task_nursery)
                 nursery.cancel_scope.cancel()
 
     await serve_listeners(serve, listeners, max_connections, task_status)

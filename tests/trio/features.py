@@ -7,7 +7,7 @@ from typing import Any
 
 import trio
 
-from sansmcp import Implementation
+from sansmcp import Implementation, TaskBook
 from sansmcp import types as t
 from sansmcp.helpers import structured_result
 from sansmcp.trio import Context, RequestError, Server, ToolError, serve_stdio
@@ -58,6 +58,13 @@ async def where(context: Context, arguments: dict[str, Any]) -> t.CallToolResult
     return text([root.uri for root in await context.list_roots()])
 
 
+async def work(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+    for step in range(1, 3):
+        await context.progress(step, 2)
+        await trio.sleep(0.05)
+    return text(f"a task: {context.task_id is not None}")
+
+
 async def blob(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
     return text("x" * arguments["size"])
 
@@ -94,7 +101,11 @@ async def complete_name(context: Context, value: str, settled: dict[str, str]) -
 
 
 def make_server(**options: Any) -> Server:
-    server = Server(Implementation("features", "1.0"), instructions="Try it all.", **options)
+    server = Server(
+        Implementation("features", "1.0"),
+        instructions="Try it all.",
+        **{"tasks": TaskBook(), **options},
+    )
 
     cancelled = trio.Event()
 
@@ -124,6 +135,7 @@ def make_server(**options: Any) -> Server:
         flood, chatter, grow, tick,
     ):  # fmt: skip
         server.add_tool(t.Tool(handler.__name__, OBJECT), handler)
+    server.add_tool(t.Tool("work", OBJECT, execution=t.ToolExecution("optional")), work)
     server.add_resource(t.Resource("clock", "features://clock"), read_clock)
     server.add_resource_template(t.ResourceTemplate("note", "features://note/{number}"), read_note)
     server.add_prompt(t.Prompt("greet", arguments=[t.PromptArgument("name", required=True)]), greet)

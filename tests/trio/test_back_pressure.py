@@ -194,6 +194,23 @@ async def test_updates_for_a_client_that_does_not_read(autojump_clock: Any):
         assert (await client.hear())["id"] == 3
 
 
+async def test_updates_of_many_resources_for_a_client_that_does_not_read(autojump_clock: Any):
+    server = make_server()
+    async with client_of(server) as client:
+        await client.request(1, "resources/subscribe", {"uri": "features://"})
+        await client.hear()
+        await client.request(2, "tools/call", {"name": "blob", "arguments": {"size": 2 * MIB}})
+        await trio.sleep(1)
+        for n in range(1500):
+            await server.notify_resource_updated(f"features://{n}")
+        await client.hear()
+        await client.request(3, "ping")
+        told = []
+        while "id" not in (message := await client.hear()):
+            told.append(message["params"]["uri"])
+        assert told == [f"features://{n}" for n in range(500, 1500)]
+
+
 async def test_one_client_that_does_not_read_holds_up_no_other(autojump_clock: Any):
     server = make_server()
     async with client_of(server) as stuck, client_of(server) as other:

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 import trio
 
-from sansmcp import Catalog, Implementation, LocalProtocolError
+from sansmcp import (
+    SERVER,
+    Catalog,
+    Implementation,
+    LocalProtocolError,
+    NotificationMethod,
+    RequestMethod,
+)
 from sansmcp import types as t
 from sansmcp.trio import (
     Context,
@@ -87,6 +94,11 @@ def test_capabilities_are_those_of_the_handlers():
         tools=t.ToolsCapability(list_changed=True),
         prompts=t.PromptsCapability(list_changed=True),
         resources=t.ResourcesCapability(subscribe=True, list_changed=True),
+        tasks=t.ServerTasksCapability(
+            list={},
+            cancel={},
+            requests=t.ServerTasksRequestsCapability(t.ToolsTasksCapability(call={})),
+        ),
     )
     server = bare_server()
     server.on(t.CallToolRequest)(echo)
@@ -158,6 +170,7 @@ async def test_completion_of_what_is_not_there():
         ("a://{x}/{y}.txt", "a://1/.txt", None),
         ("a://{x}/{y}.txt", "a://1/2.md", None),
         ("a://{x}-{y}", "a://1-2-3", {"x": "1", "y": "2-3"}),
+        ("a://{x}-{y}", "a://1", None),
         ("a://fixed", "a://fixed", {}),
         ("a://fixed", "a://fixed2", None),
         ("a://{x}", "b://b", None),
@@ -276,6 +289,25 @@ async def test_context_knows_the_client():
         answer = await client.hear()
         expected = "('by-hand', 'seven', '2025-11-25')"
         assert answer["result"]["content"][0]["text"] == expected
+
+
+async def test_context_asks_and_tells_anything():
+    async def ask(context: Context, arguments: Any) -> t.CallToolResult:
+        await context.notify(t.Notification("notifications/example", {"a": 1}))
+        answer = await context.request(t.Request("example/ask", {"b": 2}), timeout=5)
+        return text(answer.extra)
+
+    rows = [
+        RequestMethod("example/ask", frozenset({SERVER})),
+        NotificationMethod("notifications/example", frozenset({SERVER})),
+    ]
+    async with client_of(tool_server(ask, extensions=rows)) as client:
+        await client.request(1, "tools/call", {"name": "x"})
+        assert (await client.hear())["params"] == {"a": 1}
+        asked = await client.hear()
+        assert (asked["method"], asked["params"]) == ("example/ask", {"b": 2})
+        await client.answer(asked["id"], {"c": 3})
+        assert (await client.hear())["result"]["content"][0]["text"] == "{'c': 3}"
 
 
 async def test_progress_only_where_it_is_wanted():
@@ -437,7 +469,7 @@ async def test_handler_that_asks_while_the_connection_ends(autojump_clock: Any):
 # ---- many clients
 
 
-@pytest.mark.rule("S23", "TOOL-03")
+@pytest.mark.rule("S23", "TOOL-06")
 async def test_what_is_added_and_removed_is_told_to_every_client():
     server = make_server()
     async with client_of(server) as one, client_of(server) as other:

@@ -10,8 +10,10 @@ import pytest
 import trio
 import trustme
 
+from sansmcp import Implementation
 from sansmcp.trio import (
     ConnectionLost,
+    Server,
     connect_tcp,
     connect_unix,
     serve_tcp,
@@ -126,6 +128,21 @@ async def test_stopping_the_server_ends_its_sessions():
             nursery.cancel_scope.cancel()
             with pytest.raises(ConnectionLost), trio.fail_after(5):
                 await session.call_tool("wait")
+
+
+async def test_fault_of_ours_ends_one_connection_only(caplog: pytest.LogCaptureFixture):
+    class Faulty(Server):
+        async def serve(self, transport: Any, **options: Any) -> None:
+            if await transport.receive_some(1) == b"!":
+                raise ZeroDivisionError
+            await transport.send_all(b"fine")
+
+    async with serving(serve_tcp, Faulty(Implementation("x", "1")), "127.0.0.1", 0) as listeners:
+        for said, heard in ((b"!", b""), (b"?", b"fine")):
+            async with await trio.open_tcp_stream("127.0.0.1", port_of(listeners)) as stream:
+                await stream.send_all(said)
+                assert await read_all(stream) == heard
+    assert "a connection failed" in caplog.text
 
 
 # ---- TLS

@@ -119,6 +119,16 @@ async def test_timeout(connect: Connect):
         await session.ping()
 
 
+async def test_call_as_a_task(connect: Connect):
+    async with connect() as session:
+        handle = await session.call_tool_as_task("work")
+        assert handle.task is not None and handle.task.status == "working"
+        with trio.fail_after(10):
+            assert said(await handle.result()) == "a task: True"
+            assert said(await session.call_tool("work")) == "a task: False"
+        assert (await session.get_task(handle.task.task_id)).status == "completed"
+
+
 async def test_server_asks_back(connect: Connect):
     async def model(
         context: ClientContext, params: t.CreateMessageRequestParams
