@@ -398,7 +398,7 @@ class Connection:
 
     def _before_draining(self) -> None:
         """Queue what is due because something has changed that several connections share."""
-        if self._host is not None:
+        if self._host is not None and self.state is not ConnectionState.CLOSED:
             self._host.settle()
 
     # ---- time

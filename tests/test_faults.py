@@ -271,3 +271,13 @@ def test_choices_are_checked_in_linear_time() -> None:
     )
     assert list(check_request(ElicitRequestFormParams("?", RequestedSchema({"f": field})))) == []
     assert Counted.compared < 20_000
+
+
+def test_a_task_that_changes_after_its_connection_has_closed_is_told_to_nobody() -> None:
+    w = World()
+    _, task = w.start()
+    w.server.receive_eof()
+    w.book.update(task.task_id, message="still at it")
+    assert w.server.data_to_send() == b""
+    w.book.cancel(task.task_id)
+    assert w.server.messages_to_send() == []
