@@ -8,7 +8,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command; ends the process with its exit status."""
-    missing = [name for name in ("click", "rich", "trio") if importlib.util.find_spec(name) is None]
+    needed = ("click", "rich", "trio", "wsproto")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         print(
             f"sansmcp: the command needs {', '.join(missing)}; run: pip install 'sansmcp[cli]'",

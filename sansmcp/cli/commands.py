@@ -2,9 +2,13 @@
 
 import json
 import os
+import signal
 import sys
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final
 
+import attrs
 import click
 import trio
 from rich.console import Console
@@ -12,16 +16,20 @@ from rich.console import Console
 from sansmcp import LocalProtocolError, unstructure
 from sansmcp import types as t
 from sansmcp.revisions import REVISIONS
+from sansmcp.trio import SessionError, serve_stdio
 
-from .demo import demo_connection
-from .demo import serve as serve_request
-from .driver import Closed, Driver, RequestFailed
-from .process import StartFailed
+from .demo import demo_server
 from .session import Inspection, NoConversation, inspection
-from .timeline import Timeline, printable
+from .summary import json_text, printable
+from .timeline import Timeline
 from .tour import take_tour
 
 __all__ = ["cli"]
+
+#: Columns of what is no terminal and does not say how many it has.
+_COLUMNS: Final = 110
+#: Signals that ask us to end, beside the interrupt, where there are such.
+_SIGNALS: Final = ("SIGTERM", "SIGHUP")
 
 
 @click.group()
@@ -45,29 +53,34 @@ class _JSONObject(click.ParamType[Any]):
         return loaded
 
 
-class _Optional(click.Command):
+class _InspectCommand(click.Command):
     """Lets `--call NAME` and `--get-prompt NAME` be followed by JSON, or not."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        own, sep, command = _split(args)
+        at = args.index("--") if "--" in args else len(args)
+        own, command = args[:at], args[at:]
         arranged: list[str] = []
         while own:
-            word = own.pop(0)
-            arranged.append(word)
-            if word in ("--call", "--get-prompt") and own:
-                arranged.append(own.pop(0))
-                arranged.append(own.pop(0) if own and own[0].lstrip().startswith("{") else "{}")
-        return super().parse_args(ctx, arranged + sep + command)
+            word, equals, name = own.pop(0).partition("=")
+            if word not in ("--call", "--get-prompt"):
+                arranged.append(f"{word}{equals}{name}")
+                continue
+            arranged += [word, name] if equals else [word, *own[:1]]
+            own = own if equals else own[1:]
+            arranged.append(own.pop(0) if own and own[0].lstrip().startswith("{") else "{}")
+        return super().parse_args(ctx, arranged + command)
 
 
-def _split(args: list[str]) -> tuple[list[str], list[str], list[str]]:
-    if "--" not in args:
-        return list(args), [], []
-    at = args.index("--")
-    return args[:at], ["--"], args[at + 1 :]
+@attrs.frozen
+class _Wishes:
+    """What to do with a server, beside looking at it."""
+
+    call: tuple[str, dict[str, Any]] | None
+    read: str | None
+    get_prompt: tuple[str, dict[str, Any]] | None
 
 
-@cli.command(cls=_Optional)
+@cli.command(cls=_InspectCommand)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--call", nargs=2, type=(str, _JSONObject()), metavar="NAME [JSON]", help="Call a tool."
@@ -101,140 +114,147 @@ def inspect(
     Without a COMMAND: with the library's own demo server, every feature of the protocol once.
     With one, after `--`: start it, and show what it offers over stdio.
     """
-    console = Console(highlight=False)
-    timeline = Timeline(console, as_json=as_json)
-    if not command and (call or read or get_prompt):
+    wishes = _Wishes(call, read, get_prompt)
+    if not command and wishes != _Wishes(None, None, None):
         raise click.UsageError("--call, --read and --get-prompt need a server: -- COMMAND ARGS...")
     try:
-        good = trio.run(_inspect, command, call, read, get_prompt, timeout, revision, timeline)
-    except BaseExceptionGroup as group:
-        raise _only(group) from None
+        status = trio.run(
+            _unless_told, partial(_inspect, command, wishes, timeout, revision, as_json)
+        )
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    raise SystemExit(0 if good else 1)
+        status = 128 + signal.SIGINT
+    raise SystemExit(status)
 
 
-def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What went wrong, out of the groups that nurseries put it in."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, KeyboardInterrupt):
-        return SystemExit(130)
-    if isinstance(error, BrokenPipeError):
-        # Whoever read the output has seen enough. Nothing may be flushed into it at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SystemExit(1)
-    return error
+async def _unless_told(run: Callable[[], Awaitable[bool]]) -> int:
+    """Run something and give the exit status, also where a signal asks us to end.
+
+    The signals would end us where we stand, and leave behind a server that does not go by itself.
+    """
+    told: list[int] = []
+    token = trio.lowlevel.current_trio_token()
+    with trio.CancelScope() as scope:
+
+        def end(number: int, frame: object) -> None:
+            told.append(number)
+            token.run_sync_soon(scope.cancel)
+
+        numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+        # One that is ignored, as `nohup` has it, stays so.
+        caught = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+        for number in caught:
+            signal.signal(number, end)
+        try:
+            return 0 if await run() else 1
+        finally:
+            for number in caught:
+                signal.signal(number, signal.SIG_DFL)
+    return 128 + told[0]
 
 
 async def _inspect(
     command: tuple[str, ...],
-    call: tuple[str, dict[str, Any]] | None,
-    read: str | None,
-    get_prompt: tuple[str, dict[str, Any]] | None,
+    wishes: _Wishes,
     timeout: float,
     revision: str | None,
-    timeline: Timeline,
+    as_json: bool,
 ) -> bool:
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _COLUMNS
+    timeline = Timeline(console, as_json=as_json)
     timeline.heading("Handshake")
-    demo = [sys.executable, "-m", "sansmcp.cli", "serve", "--stdio"]
+    demo = (sys.executable, "-m", "sansmcp.cli", "serve", "--stdio")
     try:
         async with inspection(
-            list(command) or demo, timeline, timeout=timeout, revision=revision
+            command or demo, timeline, timeout=timeout, revision=revision
         ) as inspected:
             if not command:
                 return await take_tour(inspected, timeline)
-            await _look_around(inspected, timeline)
-            if call is not None:
-                timeline.heading(f"Call {call[0]}")
-                required = call[0] in _task_only(inspected)
-                id = inspected.connection.call_tool(
-                    *call, progress=True, task=t.TaskMetadata() if required else None
-                )
-                result = await inspected.ask(id)
-                _show(timeline, result)
-                if result.is_error:
-                    click.echo(f"sansmcp inspect: the tool {printable(call[0])} failed", err=True)
-                    return False
-            if read is not None:
-                timeline.heading(f"Read {read}")
-                _show(timeline, await inspected.ask(inspected.connection.read_resource(read)))
-            if get_prompt is not None:
-                timeline.heading(f"Prompt {get_prompt[0]}")
-                _show(timeline, await inspected.ask(inspected.connection.get_prompt(*get_prompt)))
-            return True
-    except* (StartFailed, NoConversation, RequestFailed, Closed, LocalProtocolError) as group:
-        error = _only(group)
+            tools = await _look_around(inspected, timeline)
+            return await _fulfil(wishes, inspected, tools, timeline)
+    except (NoConversation, SessionError, LocalProtocolError) as error:
         click.echo(f"sansmcp inspect: {printable(str(error))}", err=True)
     return False
 
 
-def _task_only(inspected: Inspection) -> set[str]:
-    """The tools that can be called as tasks only; the lists were read already."""
-    return {
-        tool.name
-        for tool in inspected.tools
-        if tool.execution is not None and tool.execution.task_support == "required"
-    }
-
-
-async def _look_around(inspected: Inspection, timeline: Timeline) -> None:
-    """Show what a server says of itself, and what it offers."""
-    connection = inspected.connection
-    info, offered = connection.peer_info, connection.peer_capabilities
-    assert info is not None and offered is not None
+async def _look_around(inspected: Inspection, timeline: Timeline) -> list[t.Tool]:
+    """Show what a server says of itself, and what it offers; gives its tools."""
+    session, offered = inspected.session, inspected.session.peer_capabilities
+    info = session.peer_info
     name = f"{info.title} ({info.name})" if info.title else info.name
-    timeline.note(f"{name} {info.version}, revision {connection.revision}")
-    declared = sorted(unstructure(offered))
-    timeline.note(f"offers {', '.join(declared) or 'nothing'}")
-    if connection.instructions:
-        timeline.note(connection.instructions)
-    for capability, heading, ask, key in (
-        (offered.tools, "Tools", connection.list_tools, "tools"),
-        (offered.resources, "Resources", connection.list_resources, "resources"),
-        (
-            offered.resources,
-            "Resource templates",
-            connection.list_resource_templates,
-            "resource_templates",
-        ),
-        (offered.prompts, "Prompts", connection.list_prompts, "prompts"),
-    ):
-        if capability is None:
-            continue
-        timeline.heading(heading)
-        items = await inspected.listed(ask, key)
-        if key == "tools":
-            inspected.tools = items
-        for item in items:
-            named = item.name if not hasattr(item, "uri") else item.uri
-            named = getattr(item, "uri_template", named)
-            described = item.description or item.title or ""
-            timeline.note(f"{named}  {described}".rstrip())
+    timeline.note(f"{name} {info.version}, revision {session.revision}")
+    timeline.note(f"offers {', '.join(sorted(unstructure(offered))) or 'nothing'}")
+    if session.instructions:
+        timeline.note(session.instructions)
+    tools: list[t.Tool] = []
+    if offered.tools is not None:
+        timeline.heading("Tools")
+        tools = await inspected.listed(session.tools())
+        for tool in tools:
+            _present(timeline, tool.name, tool)
+    if offered.resources is not None:
+        timeline.heading("Resources")
+        for resource in await inspected.listed(session.resources()):
+            _present(timeline, resource.uri, resource)
+        timeline.heading("Resource templates")
+        for template in await inspected.listed(session.resource_templates()):
+            _present(timeline, template.uri_template, template)
+    if offered.prompts is not None:
+        timeline.heading("Prompts")
+        for prompt in await inspected.listed(session.prompts()):
+            _present(timeline, prompt.name, prompt)
+    return tools
+
+
+def _present(
+    timeline: Timeline, name: str, item: t.Tool | t.Resource | t.ResourceTemplate | t.Prompt
+) -> None:
+    described = item.description or item.title or ""
+    timeline.note(f"{name}: {described}" if described else name)
+
+
+async def _fulfil(
+    wishes: _Wishes, inspected: Inspection, tools: list[t.Tool], timeline: Timeline
+) -> bool:
+    """Do what was wished for; tells whether it went well."""
+    session = inspected.session
+    if wishes.call is not None:
+        name, arguments = wishes.call
+        timeline.heading(f"Call {name}")
+        # A tool that can only be called as a task is called as one.
+        required = any(
+            tool.execution is not None and tool.execution.task_support == "required"
+            for tool in tools
+            if tool.name == name
+        )
+        result = await inspected.called(name, arguments, as_task=required)
+        _show(timeline, result)
+        if result.is_error:
+            click.echo(f"sansmcp inspect: the tool {printable(name)} failed", err=True)
+            return False
+    if wishes.read is not None:
+        timeline.heading(f"Read {wishes.read}")
+        _show(timeline, await session.read_resource(wishes.read))
+    if wishes.get_prompt is not None:
+        timeline.heading(f"Prompt {wishes.get_prompt[0]}")
+        _show(timeline, await session.get_prompt(*wishes.get_prompt))
+    return True
 
 
 def _show(timeline: Timeline, result: t.Result) -> None:
     """Show a result in full; as JSON lines it was shown already."""
     if not timeline.as_json:
-        click.echo(json.dumps(unstructure(result), indent=2, ensure_ascii=True))
+        click.echo(json_text(unstructure(result), indent=2))
 
 
 @cli.command()
 @click.option("--stdio", is_flag=True, required=True, help="Over standard input and output.")
 def serve(stdio: bool) -> None:
     """Serve the demo server."""
-    trio.run(_serve_stdio)
-
-
-async def _serve_stdio() -> None:
-    if not hasattr(trio.lowlevel, "FdStream"):
-        raise click.ClickException("Trio cannot read standard input on this system")
-    # The wire is moved away from where `print` and child processes write to (STDIO-06).
-    wire_in, wire_out = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    async with trio.lowlevel.FdStream(wire_in) as reads, trio.lowlevel.FdStream(wire_out) as writes:
-        await Driver(demo_connection(), reads.receive_some, writes.send_all, serve_request).run()
+    try:
+        trio.run(serve_stdio, demo_server())
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None

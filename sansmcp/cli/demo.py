@@ -3,41 +3,216 @@
 import base64
 import struct
 import zlib
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final
 
 import trio
 
-from sansmcp import (
-    INVALID_PARAMS,
-    RESOURCE_NOT_FOUND,
-    Catalog,
-    Implementation,
-    LocalProtocolError,
-    RequestReceived,
-    ServerConnection,
-    TaskBook,
-    __version__,
-)
+from sansmcp import Catalog, Implementation, TaskBook, __version__
 from sansmcp import types as t
 from sansmcp.helpers import structured_result
+from sansmcp.trio import Context, Server, ToolError
+from sansmcp.trio.server import ToolHandler
 
-from .driver import Driver, RequestFailed
-
-__all__ = ["CATALOG_PAGE", "demo_connection", "serve"]
-
-_Driver: TypeAlias = Driver[ServerConnection]
-_Handler: TypeAlias = Callable[[_Driver, RequestReceived], Awaitable[t.Result]]
+__all__ = ["demo_server"]
 
 #: Items of one page of a list; small, so that lists have several pages.
-CATALOG_PAGE: Final = 4
+_PAGE_SIZE: Final = 4
 
-_OBJECT: Final = {"type": "object", "additionalProperties": False}
+_CLOCK: Final = "demo://clock"
+_SQUARE: Final = "demo://square"
+_STYLES: Final = ("formal", "friendly", "frosty")
+_NUMBERS: Final = ("1", "2", "3", "4", "5")
+
+_PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "integer": int,
+    "number": (int, float),
+}
+
+
+def demo_server() -> Server:
+    """A server that offers all of this."""
+    server = Server(
+        Implementation("sansmcp-demo", __version__, title="The demo server of sansmcp"),
+        instructions="Try the tools one by one.",
+        catalog=Catalog(page_size=_PAGE_SIZE),
+        tasks=TaskBook(),
+    )
+    _add_plain_tools(server)
+    _add_slow_tools(server)
+    _add_asking_tools(server)
+    _add_task(server)
+    _add_resources(server)
+    _add_prompt(server)
+    return server
+
+
+# ---- tools
 
 
 def _schema(**properties: str) -> dict[str, Any]:
-    fields = {name: {"type": kind} for name, kind in properties.items()}
-    return {**_OBJECT, "properties": fields, "required": list(properties)}
+    """A JSON Schema of an object with these properties, all of them required."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _offers(server: Server, tool: t.Tool) -> Callable[[ToolHandler], ToolHandler]:
+    """Register a tool, whose arguments are checked against its schema first."""
+
+    def register(handler: ToolHandler) -> ToolHandler:
+        async def call(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+            properties = tool.input_schema["properties"]
+            if arguments.keys() != properties.keys():
+                raise ToolError(f"this takes {', '.join(properties) or 'no arguments'}")
+            for name, value in arguments.items():
+                kind = properties[name]["type"]
+                if not isinstance(value, _PYTHON_TYPES[kind]) or isinstance(value, bool):
+                    raise ToolError(f"{name} is not of type {kind}")
+            return await handler(context, arguments)
+
+        server.add_tool(tool, call)
+        return handler
+
+    return register
+
+
+def _said(text: str) -> t.CallToolResult:
+    return t.CallToolResult([t.TextContent(text)])
+
+
+def _add_plain_tools(server: Server) -> None:
+    @_offers(
+        server,
+        t.Tool(
+            "add",
+            _schema(a="number", b="number"),
+            title="Add",
+            description="Adds two numbers",
+            output_schema=_schema(sum="number"),
+            annotations=t.ToolAnnotations(read_only_hint=True),
+        ),
+    )
+    async def add(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        return structured_result({"sum": arguments["a"] + arguments["b"]})
+
+    @_offers(server, t.Tool("picture", _schema(), description="Gives a red square"))
+    async def picture(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        return t.CallToolResult([t.ImageContent(_red_square(), "image/png")])
+
+    @_offers(server, t.Tool("fail", _schema(), description="Fails"))
+    async def fail(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        raise ToolError("the oven is cold")
+
+    @_offers(server, t.Tool("tick", _schema(), description="Moves the clock"))
+    async def tick(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        await server.notify_resource_updated(_CLOCK)
+        return _said("tick")
+
+
+def _add_slow_tools(server: Server) -> None:
+    @_offers(server, t.Tool("count", _schema(steps="integer"), description="Counts, with progress"))
+    async def count(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        steps = arguments["steps"]
+        for step in range(1, steps + 1):
+            await trio.sleep(0.05)
+            await context.progress(step, steps, f"step {step}")
+            await context.log("debug" if step % 2 else "info", f"counted to {step}", "counter")
+        return _said(f"counted to {steps}")
+
+    @_offers(server, t.Tool("wait", _schema(seconds="number"), description="Takes its time"))
+    async def wait(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        await trio.sleep(arguments["seconds"])
+        return _said("that took a while")
+
+
+def _add_asking_tools(server: Server) -> None:
+    @_offers(server, t.Tool("ask-model", _schema(), description="Asks your model"))
+    async def ask_model(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        question = t.SamplingMessage("user", t.TextContent("Name a prime between 10 and 20."))
+        answer: Any = await context.create_message([question], 20)
+        return _said(f"the model says: {answer.content.text}")
+
+    @_offers(server, t.Tool("ask-user", _schema(), description="Asks you"))
+    async def ask_user(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        form = t.RequestedSchema(
+            {
+                "name": t.StringSchema(title="Your name", min_length=1),
+                "colour": t.UntitledSingleSelectEnumSchema(["red", "green"], default="red"),
+            },
+            required=["name"],
+        )
+        answer = await context.elicit("Who are you?", form)
+        return _said(f"{answer.action}: {answer.content}")
+
+    @_offers(server, t.Tool("sign-in", _schema(), description="Sends you to a page"))
+    async def sign_in(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        name = f"sign-in-{context.request_id}"
+        page = "https://demo.example/sign-in"
+        answer = await context.elicit_url("Please sign in", name, page)
+        if answer.action == "accept":
+            await server.elicitation_complete(name)
+        return _said(f"sign-in: {answer.action}")
+
+    @_offers(server, t.Tool("where", _schema(), description="Asks for your roots"))
+    async def where(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        return t.CallToolResult([t.TextContent(root.uri) for root in await context.list_roots()])
+
+
+def _add_task(server: Server) -> None:
+    @_offers(
+        server,
+        t.Tool(
+            "bake",
+            _schema(seconds="number"),
+            description="Takes its time, as a task if you like",
+            execution=t.ToolExecution("optional"),
+        ),
+    )
+    async def bake(context: Context, arguments: dict[str, Any]) -> t.CallToolResult:
+        form = t.RequestedSchema({"topping": t.StringSchema(min_length=1)}, required=["topping"])
+        answer = await context.elicit("Which topping?", form)
+        topping = (answer.content or {}).get("topping", "nothing")
+        if context.task_id is not None:
+            await context.update_task(f"baking, with {topping}")
+        await trio.sleep(arguments["seconds"])
+        return _said(f"a cake with {topping} on it")
+
+
+# ---- resources
+
+
+def _add_resources(server: Server) -> None:
+    async def clock(context: Context, uri: str) -> t.ReadResourceResult:
+        text = f"{trio.current_time():.3f} seconds since some beginning"
+        return t.ReadResourceResult([t.TextResourceContents(uri, text, "text/plain")])
+
+    async def square(context: Context, uri: str) -> t.ReadResourceResult:
+        return t.ReadResourceResult([t.BlobResourceContents(uri, _red_square(), "image/png")])
+
+    async def listed_note(context: Context, uri: str) -> t.ReadResourceResult:
+        return await note(context, uri, {"number": uri.rpartition("/")[2]})
+
+    async def note(context: Context, uri: str, variables: dict[str, str]) -> t.ReadResourceResult:
+        text = f"This is note {variables['number']}."
+        return t.ReadResourceResult([t.TextResourceContents(uri, text, "text/plain")])
+
+    server.add_resource(
+        t.Resource("clock", _CLOCK, description="What time it is", mime_type="text/plain"), clock
+    )
+    server.add_resource(
+        t.Resource("square", _SQUARE, description="A red square", mime_type="image/png"), square
+    )
+    for number in _NUMBERS:
+        server.add_resource(
+            t.Resource(f"note {number}", f"demo://note/{number}", mime_type="text/plain"),
+            listed_note,
+        )
+    template = t.ResourceTemplate("note", "demo://note/{number}", mime_type="text/plain")
+    server.add_resource_template(template, note)
 
 
 def _red_square(size: int = 8) -> str:
@@ -53,241 +228,27 @@ def _red_square(size: int = 8) -> str:
     return base64.b64encode(b"\x89PNG\r\n\x1a\n" + parts).decode()
 
 
-# ---- the tools
+# ---- a prompt, and completion
 
 
-async def _add(driver: _Driver, event: RequestReceived) -> t.Result:
-    arguments = event.params.arguments or {}
-    return structured_result({"sum": arguments["a"] + arguments["b"]})
+def _add_prompt(server: Server) -> None:
+    async def greet(context: Context, arguments: dict[str, str]) -> t.GetPromptResult:
+        style = arguments.get("style", "friendly")
+        text = f"Write a {style} greeting for {arguments['name']}."
+        return t.GetPromptResult([t.PromptMessage("user", t.TextContent(text))], "A greeting")
 
+    async def styles(context: Context, value: str, settled: dict[str, str]) -> t.Completion:
+        values = [style for style in _STYLES if style.startswith(value)]
+        return t.Completion(values, total=len(values), has_more=False)
 
-async def _picture(driver: _Driver, event: RequestReceived) -> t.Result:
-    return t.CallToolResult([t.ImageContent(_red_square(), "image/png")])
-
-
-async def _fail(driver: _Driver, event: RequestReceived) -> t.Result:
-    return t.CallToolResult([t.TextContent("the oven is cold")], is_error=True)
-
-
-async def _count(driver: _Driver, event: RequestReceived) -> t.Result:
-    steps = (event.params.arguments or {})["steps"]
-    for step in range(1, steps + 1):
-        await trio.sleep(0.05)
-        driver.connection.send_progress(event.id, step, steps, f"step {step}")
-        level: t.LoggingLevel = "debug" if step % 2 else "info"
-        driver.connection.log(level, f"counted to {step}", "counter", related_request=event.id)
-        driver.flush()
-    return t.CallToolResult([t.TextContent(f"counted to {steps}")])
-
-
-async def _wait(driver: _Driver, event: RequestReceived) -> t.Result:
-    await trio.sleep((event.params.arguments or {})["seconds"])
-    return t.CallToolResult([t.TextContent("that took a while")])
-
-
-async def _tick(driver: _Driver, event: RequestReceived) -> t.Result:
-    driver.connection.resource_updated("demo://clock")
-    return t.CallToolResult([t.TextContent("tick")])
-
-
-async def _ask_model(driver: _Driver, event: RequestReceived) -> t.Result:
-    question = t.SamplingMessage("user", t.TextContent("Name a prime between 10 and 20."))
-    id = driver.connection.create_message([question], 20, related_request=event.id)
-    answer = await driver.answer(id)
-    return t.CallToolResult([t.TextContent(f"the model says: {answer.content.text}")])
-
-
-async def _ask_user(driver: _Driver, event: RequestReceived) -> t.Result:
-    form = t.RequestedSchema(
-        {
-            "name": t.StringSchema(title="Your name", min_length=1),
-            "colour": t.UntitledSingleSelectEnumSchema(["red", "green"], default="red"),
-        },
-        required=["name"],
-    )
-    id = driver.connection.elicit("Who are you?", form, related_request=event.id)
-    answer = await driver.answer(id)
-    return t.CallToolResult([t.TextContent(f"{answer.action}: {answer.content}")])
-
-
-async def _sign_in(driver: _Driver, event: RequestReceived) -> t.Result:
-    name = f"sign-in-{event.id}"
-    id = driver.connection.elicit_url(
-        "Please sign in", name, "https://demo.example/sign-in", related_request=event.id
-    )
-    answer = await driver.answer(id)
-    driver.connection.elicitation_complete(name)
-    return t.CallToolResult([t.TextContent(f"sign-in: {answer.action}")])
-
-
-async def _where(driver: _Driver, event: RequestReceived) -> t.Result:
-    answer = await driver.answer(driver.connection.list_roots(related_request=event.id))
-    return t.CallToolResult([t.TextContent(root.uri) for root in answer.roots])
-
-
-async def _bake(driver: _Driver, event: RequestReceived) -> t.Result:
-    cake = t.CallToolResult([t.TextContent("a cake")])
-    if event.task is None:
-        return cake
-    book = driver.connection.task_book
-    assert book is not None
-    task_id = driver.create_task(event, poll_interval=100, status_message="mixing")
-    await trio.sleep(0.15)
-    form = t.RequestedSchema({"topping": t.StringSchema(min_length=1)}, required=["topping"])
-    id = driver.connection.elicit("Which topping?", form, related_task=task_id)
-    answer = await driver.answer(id)
-    book.update(task_id, message="baking")
-    driver.flush()
-    await trio.sleep((event.params.arguments or {}).get("seconds", 0.15))
-    topping = (answer.content or {}).get("topping", "nothing")
-    book.complete(task_id, t.CallToolResult([t.TextContent(f"a cake with {topping} on it")]))
-    return cake
-
-
-_TOOLS: Final[dict[str, tuple[t.Tool, _Handler]]] = {
-    tool.name: (tool, handler)
-    for tool, handler in (
-        (
-            t.Tool(
-                "add",
-                _schema(a="number", b="number"),
-                title="Add",
-                description="Adds two numbers",
-                output_schema=_schema(sum="number"),
-                annotations=t.ToolAnnotations(read_only_hint=True),
-            ),
-            _add,
-        ),
-        (t.Tool("picture", _OBJECT, description="Gives a red square"), _picture),
-        (t.Tool("fail", _OBJECT, description="Fails"), _fail),
-        (t.Tool("count", _schema(steps="integer"), description="Counts, with progress"), _count),
-        (t.Tool("wait", _schema(seconds="number"), description="Takes its time"), _wait),
-        (t.Tool("tick", _OBJECT, description="Moves the clock"), _tick),
-        (
-            t.Tool(
-                "bake",
-                {"type": "object", "properties": {"seconds": {"type": "number"}}},
-                description="Takes its time, as a task if you like",
-                execution=t.ToolExecution("optional"),
-            ),
-            _bake,
-        ),
-        (t.Tool("ask-model", _OBJECT, description="Asks your model"), _ask_model),
-        (t.Tool("ask-user", _OBJECT, description="Asks you"), _ask_user),
-        (t.Tool("sign-in", _OBJECT, description="Sends you to a page"), _sign_in),
-        (t.Tool("where", _OBJECT, description="Asks for your roots"), _where),
-    )
-}
-
-# ---- everything else
-
-_NOTES: Final = {f"demo://note/{n}": f"This is note {n}." for n in range(1, 6)}
-_STYLES: Final = ("formal", "friendly", "frosty")
-
-
-async def _call_tool(driver: _Driver, event: RequestReceived) -> t.Result:
-    return await _TOOLS[event.params.name][1](driver, event)
-
-
-async def _read(driver: _Driver, event: RequestReceived) -> t.Result | t.Error:
-    uri = event.params.uri
-    if uri == "demo://clock":
-        text = f"{trio.current_time():.3f} seconds since some beginning"
-        return t.ReadResourceResult([t.TextResourceContents(uri, text, "text/plain")])
-    if uri == "demo://square":
-        return t.ReadResourceResult([t.BlobResourceContents(uri, _red_square(), "image/png")])
-    if uri in _NOTES:
-        return t.ReadResourceResult([t.TextResourceContents(uri, _NOTES[uri], "text/plain")])
-    return t.Error(RESOURCE_NOT_FOUND, "Resource not found", {"uri": uri})
-
-
-async def _get_prompt(driver: _Driver, event: RequestReceived) -> t.Result:
-    arguments = event.params.arguments or {}
-    style = arguments.get("style", "friendly")
-    text = f"Write a {style} greeting for {arguments['name']}."
-    return t.GetPromptResult([t.PromptMessage("user", t.TextContent(text))], "A greeting")
-
-
-async def _complete(driver: _Driver, event: RequestReceived) -> t.Result | t.Error:
-    if event.params.ref != t.PromptReference("greet"):
-        return t.Error(INVALID_PARAMS, "Unknown reference")
-    typed = event.params.argument.value
-    values = [style for style in _STYLES if style.startswith(typed)]
-    return t.CompleteResult(t.Completion(values, total=len(values), has_more=False))
-
-
-_HANDLERS: Final[dict[str, Callable[[_Driver, RequestReceived], Awaitable[t.Result | t.Error]]]] = {
-    "tools/call": _call_tool,
-    "resources/read": _read,
-    "prompts/get": _get_prompt,
-    "completion/complete": _complete,
-}
-
-
-async def serve(driver: _Driver, event: RequestReceived) -> None:
-    """Answer one request of a client's."""
-    try:
-        outcome = await _HANDLERS[event.method](driver, event)
-    except (RequestFailed, LocalProtocolError) as failed:
-        outcome = t.CallToolResult([t.TextContent(str(failed))], is_error=True)
-    except (KeyError, TypeError) as error:
-        # TOOL-26: arguments that do not suit the tool are the tool's business.
-        outcome = t.CallToolResult(
-            [t.TextContent(f"bad or missing arguments: {error}")], is_error=True
-        )
-    if event.id not in driver.connection.incoming:
-        return  # It has become a task, whose outcome is in the book.
-    if isinstance(outcome, t.Error):
-        driver.connection.send_error(event.id, outcome.code, outcome.message, outcome.data)
-    else:
-        driver.connection.send_result(event.id, outcome)
-
-
-def demo_connection() -> ServerConnection:
-    """A server's connection that offers all of this."""
-    catalog = Catalog(
-        tools=[tool for tool, _ in _TOOLS.values()],
-        prompts=[
-            t.Prompt(
-                "greet",
-                title="Greeting",
-                description="Asks for a greeting",
-                arguments=[
-                    t.PromptArgument("name", description="Who is greeted", required=True),
-                    t.PromptArgument("style", description="How"),
-                ],
-            )
+    prompt = t.Prompt(
+        "greet",
+        title="Greeting",
+        description="Asks for a greeting",
+        arguments=[
+            t.PromptArgument("name", description="Who is greeted", required=True),
+            t.PromptArgument("style", description="How"),
         ],
-        resources=[
-            t.Resource(
-                "clock", "demo://clock", description="What time it is", mime_type="text/plain"
-            ),
-            t.Resource(
-                "square", "demo://square", description="A red square", mime_type="image/png"
-            ),
-            *(t.Resource(f"note {uri[-1]}", uri, mime_type="text/plain") for uri in _NOTES),
-        ],
-        resource_templates=[
-            t.ResourceTemplate("note", "demo://note/{number}", mime_type="text/plain")
-        ],
-        page_size=CATALOG_PAGE,
     )
-    return ServerConnection(
-        Implementation("sansmcp-demo", __version__, title="The demo server of sansmcp"),
-        capabilities=t.ServerCapabilities(
-            logging={},
-            completions={},
-            prompts=t.PromptsCapability(list_changed=True),
-            resources=t.ResourcesCapability(subscribe=True, list_changed=True),
-            tools=t.ToolsCapability(list_changed=True),
-            tasks=t.ServerTasksCapability(
-                list={},
-                cancel={},
-                requests=t.ServerTasksRequestsCapability(tools=t.ToolsTasksCapability(call={})),
-            ),
-        ),
-        tasks=TaskBook(),
-        instructions="Try the tools one by one.",
-        catalog=catalog,
-        clock=trio.current_time,
-    )
+    server.add_prompt(prompt, greet)
+    server.add_completion(t.PromptReference("greet"), "style", styles)

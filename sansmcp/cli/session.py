@@ -1,31 +1,47 @@
-"""A client at work: a `Driver` with the typed calls that the inspector makes."""
+"""A session with a server that is being looked at."""
 
-from collections.abc import AsyncIterator, Callable
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import trio
 
-from sansmcp import (
-    ClientConnection,
-    Event,
-    Implementation,
-    NotificationReceived,
-    ProgressReceived,
-    RequestReceived,
-    TaskCreated,
-    TaskStatusChanged,
-    VersionMismatch,
-    __version__,
-)
+from sansmcp import Event, Implementation, NotificationReceived, __version__
 from sansmcp import types as t
 from sansmcp.connection import DEFAULT_REVISIONS
+from sansmcp.elicitation import check_result, with_defaults
+from sansmcp.trio import (
+    ClientContext,
+    ConnectionLost,
+    MessageReceived,
+    MessageSent,
+    Session,
+    Shutdown,
+    VersionMismatchError,
+    connect_stdio,
+)
 
-from .driver import Closed, Driver
-from .process import ServerProcess, spawn
-from .timeline import Timeline, printable
+from .timeline import Timeline
 
 __all__ = ["Inspection", "NoConversation", "inspection"]
+
+_T = TypeVar("_T")
+
+_CAPABILITIES: Final = t.ClientCapabilities(
+    roots=t.RootsCapability(list_changed=True),
+    sampling=t.SamplingCapability(),
+    elicitation=t.ElicitationCapability(form={}, url={}),
+)
+#: How much longer than an answer may take, something that is made of many may take.
+_MANY: Final = 10
+#: Events that are remembered.
+_KEPT: Final = 1000
+#: Characters that the inspector writes into a field at most.
+_LONGEST: Final = 1000
+#: Characters that are kept of a line of the server's stderr.
+_LINE_KEPT: Final = 500
 
 
 class NoConversation(Exception):
@@ -33,184 +49,182 @@ class NoConversation(Exception):
 
 
 class Inspection:
-    """A client that talks to one server, and remembers what it was told.
+    """A session, and what was seen of it.
 
     Attributes:
-        connection: the client's end.
-        progress: what was received so far.
-        notifications: likewise.
-        tools: what the server offers, once it was asked.
-        tasks: how tasks stood, each time that was told.
+        session: the session.
+        events: the last of what its connection has reported, oldest first.
+        timeout: seconds that an answer may take.
     """
 
-    def __init__(self, driver: Driver[ClientConnection]) -> None:
-        self._driver = driver
-        self.connection = driver.connection
-        self.progress: list[ProgressReceived] = []
-        self.notifications: list[Any] = []
-        self.tasks: list[t.Task] = []
-        self.tools: list[t.Tool] = []
-        self.mismatch: VersionMismatch | None = None
+    def __init__(self, session: Session, events: deque[Event], timeout: float) -> None:
+        self.session = session
+        self.events = events
+        self.timeout = timeout
 
-    def hear(self, event: Event) -> None:
-        """Remember an event."""
-        if isinstance(event, ProgressReceived):
-            self.progress.append(event)
-        elif isinstance(event, NotificationReceived):
-            self.notifications.append(event.notification)
-        elif isinstance(event, (TaskCreated, TaskStatusChanged)):
-            self.tasks.append(event.task)
-        elif isinstance(event, VersionMismatch):
-            self.mismatch = event
+    async def listed(self, items: AsyncIterator[_T]) -> list[_T]:
+        """All items of a list, page by page.
 
-    async def ask(self, id: t.RequestId) -> Any:
-        """Wait for the result of a request; see `Driver.answer`."""
-        return await self._driver.answer(id)
+        Raises:
+            NoConversation: there is no end of it in reasonable time.
+        """
+        with trio.move_on_after(self.timeout * _MANY):
+            return [item async for item in items]
+        raise NoConversation("the pages of a list do not come to an end")
 
-    async def listed(self, ask: Callable[[str | None], t.RequestId], key: str) -> list[Any]:
-        """All items of a list, page by page."""
-        items: list[Any] = []
-        cursor: str | None = None
-        seen: set[str] = set()
-        while True:
-            page = await self.ask(ask(cursor))
-            items += getattr(page, key)
-            cursor = page.next_cursor
-            if cursor is None:
-                return items
-            if cursor in seen:
-                raise NoConversation(f"the pages of {key} go round in a circle")
-            seen.add(cursor)
+    def told(self, kind: type[_T]) -> list[_T]:
+        """The notifications of this kind among the events."""
+        heard = [one.notification for one in self.events if isinstance(one, NotificationReceived)]
+        return [notification for notification in heard if isinstance(notification, kind)]
 
-    async def heard(self, kind: type) -> Any:
-        """Wait until a notification of this kind has come; gives it."""
-        while True:
-            for notification in self.notifications:
+    async def called(
+        self, name: str, arguments: dict[str, Any], *, as_task: bool
+    ) -> t.CallToolResult:
+        """Call a tool, one way or the other, and see what progress it makes.
+
+        Raises:
+            NoConversation: a task does not come to an end in reasonable time.
+            SessionError: as `Session.call_tool`.
+        """
+        if not as_task:
+            return await self.session.call_tool(name, arguments, on_progress=lambda progress: None)
+        handle = await self.session.call_tool_as_task(name, arguments)
+        with trio.move_on_after(self.timeout * _MANY):
+            return await handle.result()
+        await handle.cancel()
+        raise NoConversation(f"the task of {name} does not come to an end")
+
+    async def next(self, kind: type[_T]) -> _T:
+        """Wait for a notification of this kind.
+
+        Raises:
+            NoConversation: none comes within the time that an answer may take.
+        """
+        with trio.move_on_after(self.timeout):
+            async for notification in self.session.notifications:
                 if isinstance(notification, kind):
                     return notification
-            await trio.sleep(0.01)
+        raise NoConversation(f"no {kind.__name__} came")
 
 
-async def _answer(driver: Driver[ClientConnection], event: RequestReceived) -> None:
-    """What the inspector says when a server asks back."""
-    params = event.params
-    answers: dict[str, t.Result] = {
-        "roots/list": t.ListRootsResult([t.Root("file:///tmp/inspected", "inspected")]),
-        "sampling/createMessage": t.CreateMessageResult(
-            "assistant", t.TextContent("13"), "inspector", "endTurn"
-        ),
-    }
-    if event.method == "elicitation/create":
-        form = isinstance(params, t.ElicitRequestFormParams)
-        filled = _fill_in(params.requested_schema) if form else None
-        driver.connection.send_result(event.id, t.ElicitResult("accept", filled))
-    else:
-        driver.connection.send_result(event.id, answers[event.method])
+# ---- what the inspector says when a server asks back
+
+
+async def _sample(context: ClientContext, params: t.CreateMessageRequestParams) -> Any:
+    return t.CreateMessageResult("assistant", t.TextContent("13"), "inspector", "endTurn")
+
+
+async def _elicit(context: ClientContext, params: t.ElicitRequestParams) -> t.ElicitResult:
+    form = params.requested_schema if isinstance(params, t.ElicitRequestFormParams) else None
+    filled = None if form is None else _fill_in(form)
+    answer = with_defaults(params, t.ElicitResult("accept", filled))
+    # A form that asks for more than something plausible is not ours to fill in.
+    return answer if not any(check_result(params, answer)) else t.ElicitResult("decline")
+
+
+async def _roots(context: ClientContext, params: t.RequestParams | None) -> t.ListRootsResult:
+    return t.ListRootsResult([t.Root("file:///tmp/inspected", "inspected")])
 
 
 def _fill_in(schema: t.RequestedSchema) -> dict[str, Any]:
     """Something plausible in each required field that has no default."""
-    filled: dict[str, Any] = {}
-    for name in schema.required or ():
-        field = schema.properties[name]
-        if field.default is not None:
-            continue
-        match field:
-            case t.StringSchema(format=format):
-                examples = {
-                    "email": "ada@example.com",
-                    "uri": "https://example.com/",
-                    "date": "1815-12-10",
-                    "date-time": "1815-12-10T12:00:00Z",
-                }
-                text = examples.get(format or "", "Ada")
-                filled[name] = text.ljust(field.min_length or 0, "a")[: field.max_length]
-            case t.NumberSchema():
-                filled[name] = field.minimum if field.minimum is not None else field.maximum or 1
-            case t.BooleanSchema():
-                filled[name] = True
-            case t.TitledSingleSelectEnumSchema():
-                filled[name] = field.one_of[0].const
-            case t.UntitledSingleSelectEnumSchema() | t.LegacyTitledEnumSchema():
-                filled[name] = field.enum[0]
-            case t.UntitledMultiSelectEnumSchema():
-                filled[name] = list(field.items.enum[: max(1, field.min_items or 1)])
-            case t.TitledMultiSelectEnumSchema():
-                options = field.items.any_of[: max(1, field.min_items or 1)]
-                filled[name] = [option.const for option in options]
-    return filled
+    required = {name: schema.properties.get(name) for name in schema.required or ()}
+    return {
+        name: _plausible(field)
+        for name, field in required.items()
+        if field is not None and field.default is None
+    }
+
+
+_EXAMPLES: Final = {
+    "email": "ada@example.com",
+    "uri": "https://example.com/",
+    "date": "1815-12-10",
+    "date-time": "1815-12-10T12:00:00Z",
+}
+
+
+def _plausible(field: t.PrimitiveSchemaDefinition) -> Any:
+    match field:
+        case t.StringSchema():
+            text = _EXAMPLES.get(field.format or "", "Ada")
+            return text.ljust(min(field.min_length or 0, _LONGEST), "a")[: field.max_length]
+        case t.NumberSchema():
+            return field.minimum if field.minimum is not None else field.maximum or 1
+        case t.BooleanSchema():
+            return True
+        case t.TitledSingleSelectEnumSchema():
+            return next((option.const for option in field.one_of), "")
+        case t.UntitledSingleSelectEnumSchema() | t.LegacyTitledEnumSchema():
+            return next(iter(field.enum), "")
+        case t.UntitledMultiSelectEnumSchema():
+            return list(field.items.enum[: field.min_items or 1])
+        case t.TitledMultiSelectEnumSchema():
+            return [option.const for option in field.items.any_of[: field.min_items or 1]]
 
 
 @asynccontextmanager
 async def inspection(
-    command: list[str],
-    timeline: Timeline,
-    *,
-    timeout: float,
-    revision: str | None = None,
+    command: Sequence[str], timeline: Timeline, *, timeout: float, revision: str | None
 ) -> AsyncIterator[Inspection]:
-    """Start a server, initialize the conversation, and end both with the body.
+    """Start a server, and have a session with it that the timeline shows.
+
+    The server gets our whole environment: it is what a person has asked us to run, as a shell does.
 
     Args:
         command: the program and its arguments.
-        timeline: is told of everything.
+        timeline: is told of everything that passes.
         timeout: seconds that an answer may take.
         revision: the only protocol revision to offer; None for all.
 
     Raises:
-        StartFailed: the command cannot be started.
-        NoConversation: the server does not answer, or ends too soon.
+        NoConversation: the command cannot be started, the parties have no revision in common, or
+            the server ends too soon.
+        SessionError: as `connect_stdio`, and what the body raises.
     """
-    connection = ClientConnection(
-        Implementation("sansmcp-inspect", __version__),
-        capabilities=t.ClientCapabilities(
-            roots=t.RootsCapability(list_changed=True),
-            sampling=t.SamplingCapability(),
-            elicitation=t.ElicitationCapability(form={}, url={}),
-        ),
-        clock=trio.current_time,
-        timeout=timeout,
-        max_timeout=timeout * 10,
-        revisions=DEFAULT_REVISIONS if revision is None else [revision],
-    )
-    async with spawn(command, patience=1.0) as server:
-        driver = Driver(connection, server.receive, server.send, _answer, tap=timeline.tap)
-        inspected = Inspection(driver)
+    events: deque[Event] = deque(maxlen=_KEPT)
+    last_words: deque[str] = deque(maxlen=1)
 
-        def tell(event: Event) -> None:
-            timeline.event(event)
-            inspected.hear(event)
+    def observe(time: float, seen: MessageSent | MessageReceived | Event) -> None:
+        timeline.observe(time, seen)
+        if not isinstance(seen, (MessageSent, MessageReceived)):
+            events.append(seen)
 
-        driver.tell = tell
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(driver.run)
-            try:
-                await driver.answer(connection.initialize())
-            except Closed as closed:
-                if inspected.mismatch is not None:
-                    ours = ", ".join(inspected.mismatch.supported)
-                    theirs = ", ".join(inspected.mismatch.offered)
-                    detail = f"no common revision: offered {ours}; the server has {theirs}"
-                    raise NoConversation(detail) from None
-                raise NoConversation(await _why(server, str(closed))) from None
-            try:
-                yield inspected
-            except Closed as closed:
-                raise NoConversation(await _why(server, str(closed))) from None
-            nursery.cancel_scope.cancel()
+    def listen(line: str) -> None:
+        if line.strip():
+            last_words.append(line.strip()[-_LINE_KEPT:])
 
-
-async def _why(server: ServerProcess, reason: str) -> str:
-    """Why a conversation ended, in one line."""
-    with trio.move_on_after(0.5):
-        await server.process.wait()
-    status = server.process.returncode
-    if status is None:
-        text = f"the conversation ended: {reason}"
-    elif status < 0:
-        text = f"the server was ended by signal {-status}"
-    else:
-        text = f"the server ended with exit status {status}"
-    if server.last_words:
-        text += f"; its last words: {printable(server.last_words[-1])}"
-    return text
+    started = False
+    try:
+        async with connect_stdio(
+            command,
+            env=os.environ,
+            stderr=listen,
+            shutdown=Shutdown(after_close=1, after_terminate=1),
+            info=Implementation("sansmcp-inspect", __version__),
+            sampling=_sample,
+            elicitation=_elicit,
+            roots=_roots,
+            capabilities=_CAPABILITIES,
+            observer=observe,
+            revisions=DEFAULT_REVISIONS if revision is None else [revision],
+            timeout=timeout,
+            max_timeout=timeout * _MANY,
+        ) as session:
+            started = True
+            yield Inspection(session, events, timeout)
+    except OSError as error:
+        if started:
+            raise
+        reason = error.strerror or str(error)
+        raise NoConversation(f"cannot start {command[0]!r}: {reason}") from error
+    except VersionMismatchError as error:
+        ours, theirs = ", ".join(error.supported), ", ".join(error.offered)
+        detail = f"no common revision: offered {ours}; the server has {theirs or 'none'}"
+        raise NoConversation(detail) from error
+    except ConnectionLost as lost:
+        if not isinstance(lost.__cause__, Exception | None):
+            # It was not the server: an interrupt from the keyboard, or our own output was closed.
+            raise lost.__cause__ from None
+        said = f"; its last words: {last_words[0]}" if last_words else ""
+        raise NoConversation(f"{lost.reason}{said}") from lost

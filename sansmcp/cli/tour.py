@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import trio
 
-from sansmcp import LocalProtocolError
+from sansmcp import LocalProtocolError, ProgressReceived, ResultReceived
 from sansmcp import types as t
+from sansmcp.trio import ConnectionLost, PeerError, RequestTimeout, SessionError, TaskCancelled
 
-from .driver import RequestFailed
-from .session import Inspection
+from .session import Inspection, NoConversation
 from .timeline import Timeline
 
 __all__ = ["take_tour"]
@@ -17,6 +17,10 @@ __all__ = ["take_tour"]
 
 #: Seconds that a step may take; it takes a fraction of one if all goes well.
 _PATIENCE: Final = 20
+
+
+#: What there is to say of tasks before they were invented.
+_NO_TASKS: Final = "this revision has none"
 
 
 class _Surprise(Exception):
@@ -29,124 +33,132 @@ def _expect(what: str, holds: bool) -> str:
     return what
 
 
-def _revision(i: Inspection) -> str:
-    assert i.connection.revision is not None
-    return i.connection.revision
+def _said(block: Any) -> str:
+    """The text of a block that is known to be one."""
+    return str(block.text)
 
 
 async def _handshake(i: Inspection) -> str:
-    capabilities = i.connection.peer_capabilities
-    assert capabilities is not None
+    offered = i.session.peer_capabilities
     return _expect(
-        f"agreed on revision {i.connection.revision}; the server offers tools, prompts, resources, "
+        f"agreed on revision {i.session.revision}; the server offers tools, prompts, resources, "
         "completions and logging",
-        None not in (capabilities.tools, capabilities.prompts, capabilities.logging)
-        and capabilities.resources is not None
+        None not in (offered.tools, offered.prompts, offered.resources, offered.logging)
         # The first revision has completion, and no capability for it.
-        and (capabilities.completions is not None or _revision(i) == "2024-11-05"),
+        and (offered.completions is not None or i.session.revision == "2024-11-05"),
     )
 
 
 async def _ping(i: Inspection) -> str:
-    await i.ask(i.connection.ping())
+    await i.session.ping()
     return "the server is there"
 
 
 async def _lists(i: Inspection) -> str:
-    tools = await i.listed(i.connection.list_tools, "tools")
-    resources = await i.listed(i.connection.list_resources, "resources")
-    templates = await i.listed(i.connection.list_resource_templates, "resource_templates")
-    prompts = await i.listed(i.connection.list_prompts, "prompts")
+    tools = await i.listed(i.session.tools())
+    resources = await i.listed(i.session.resources())
+    templates = await i.listed(i.session.resource_templates())
+    prompts = await i.listed(i.session.prompts())
     counts = len(tools), len(resources), len(templates), len(prompts)
-    return _expect("11 tools in 3 pages, 7 resources in 2", counts == (11, 7, 1, 1))
+    pages = [type(one.result) for one in i.events if isinstance(one, ResultReceived)]
+    return _expect(
+        "11 tools in 3 pages, 7 resources in 2, 1 template, 1 prompt",
+        counts == (11, 7, 1, 1)
+        and pages.count(t.ListToolsResult) == 3
+        and pages.count(t.ListResourcesResult) == 2,
+    )
 
 
 async def _structured(i: Inspection) -> str:
-    result = await i.ask(i.connection.call_tool("add", {"a": 2, "b": 3}))
-    if _revision(i) < "2025-06-18":
-        text = result.content[0].text
-        return _expect("2 + 3 = 5, as text; this revision has no other way", text == '{"sum": 5}')
+    result = await i.session.call_tool("add", {"a": 2, "b": 3})
+    if i.session.revision < "2025-06-18":
+        as_text = _said(result.content[0]) == '{"sum": 5}'
+        return _expect("2 + 3 = 5, as text; this revision has no other way", as_text)
     return _expect("structured content: 2 + 3 = 5", result.structured_content == {"sum": 5})
 
 
 async def _picture(i: Inspection) -> str:
-    result = await i.ask(i.connection.call_tool("picture"))
-    [image] = result.content
+    [image] = (await i.session.call_tool("picture")).content
     return _expect("an image came", isinstance(image, t.ImageContent))
 
 
 async def _failure(i: Inspection) -> str:
-    result = await i.ask(i.connection.call_tool("fail"))
+    result = await i.session.call_tool("fail")
     return _expect("the tool failed, and says so in its result", result.is_error is True)
 
 
 async def _unknown(i: Inspection) -> str:
     try:
-        await i.ask(i.connection.call_tool("no-such-tool"))
-    except RequestFailed as failed:
-        return _expect("an unknown tool is error -32602", "-32602" in str(failed))
+        await i.session.call_tool("no-such-tool")
+    except PeerError as error:
+        return _expect("an unknown tool is error -32602", error.code == -32602)
     raise _Surprise("an unknown tool was called")
 
 
 async def _progress(i: Inspection) -> str:
-    await i.ask(i.connection.set_logging_level("info"))
-    i.notifications.clear()
-    await i.ask(i.connection.call_tool("count", {"steps": 4}, progress=True))
-    values = [event.progress for event in i.progress]
-    levels = [one.params.level for one in i.notifications]
+    await i.session.set_logging_level("info")
+    progress: list[ProgressReceived] = []
+    await i.session.call_tool("count", {"steps": 4}, on_progress=progress.append)
+    levels = [message.params.level for message in i.told(t.LoggingMessageNotification)]
     return _expect(
         "four steps of progress; the log messages below level info were left out",
-        values == [1, 2, 3, 4] and levels == ["info", "info"],
+        [one.progress for one in progress] == [1, 2, 3, 4] and levels == ["info", "info"],
     )
 
 
 async def _cancellation(i: Inspection) -> str:
-    id = i.connection.call_tool("wait", {"seconds": 30})
     with trio.move_on_after(0.2) as scope:
-        await i.ask(id)
-    await i.ask(i.connection.ping())
+        await i.session.call_tool("wait", {"seconds": 30})
+    await i.session.ping()
     return _expect("given up after 0.2 s; the server was told", scope.cancelled_caught)
 
 
 async def _timeout(i: Inspection) -> str:
     try:
-        await i.ask(i.connection.call_tool("wait", {"seconds": 30}, timeout=0.2))
-    except RequestFailed as failed:
-        return _expect("timed out after 0.2 s; the server was told", "in time" in str(failed))
+        await i.session.call_tool("wait", {"seconds": 30}, timeout=0.2)
+    except RequestTimeout:
+        return "timed out after 0.2 s; the server was told"
     raise _Surprise("an answer came too early")
 
 
 async def _resources(i: Inspection) -> str:
-    await i.ask(i.connection.read_resource("demo://note/1"))
-    await i.ask(i.connection.read_resource("demo://square"))
-    await i.ask(i.connection.subscribe("demo://clock"))
-    await i.ask(i.connection.call_tool("tick"))
-    updated = await i.heard(t.ResourceUpdatedNotification)
-    await i.ask(i.connection.unsubscribe("demo://clock"))
-    i.notifications.clear()
-    await i.ask(i.connection.call_tool("tick"))
+    note = await i.session.read_resource("demo://note/1")
+    square = await i.session.read_resource("demo://square")
+    templated = await i.session.read_resource("demo://note/1815")
+    kinds = [type(read.contents[0]) for read in (note, square, templated)]
     return _expect(
-        "text and bytes were read; the clock told of its update, and no more once unsubscribed",
-        updated.params.uri == "demo://clock" and not i.notifications,
+        "text and bytes were read, and what a template promised",
+        kinds == [t.TextResourceContents, t.BlobResourceContents, t.TextResourceContents],
+    )
+
+
+async def _subscription(i: Inspection) -> str:
+    await i.session.subscribe("demo://clock")
+    await i.session.call_tool("tick")
+    updated = await i.next(t.ResourceUpdatedNotification)
+    await i.session.unsubscribe("demo://clock")
+    await i.session.call_tool("tick")
+    return _expect(
+        "the clock told of its update, and no more once unsubscribed",
+        updated.params.uri == "demo://clock" and len(i.told(t.ResourceUpdatedNotification)) == 1,
     )
 
 
 async def _prompts(i: Inspection) -> str:
-    prompt = await i.ask(i.connection.get_prompt("greet", {"name": "Ada", "style": "formal"}))
-    completion = await i.ask(
-        i.connection.complete(t.PromptReference("greet"), "style", "fr", context={"name": "Ada"})
-    )
+    greet = t.PromptReference("greet")
+    prompt = await i.session.get_prompt("greet", {"name": "Ada", "style": "formal"})
+    completion = await i.session.complete(greet, "style", "fr", context={"name": "Ada"})
     return _expect(
         "the prompt was filled in; fr goes on as friendly or frosty",
-        "Ada" in prompt.messages[0].content.text
-        and completion.completion.values == ("friendly", "frosty"),
+        "formal greeting for Ada" in _said(prompt.messages[0].content)
+        and completion.values == ("friendly", "frosty"),
     )
 
 
 #: What the server can ask: the tool that makes it do so, the first revision that has it, what it is
 #: called, and what the tool then says.
 _QUESTIONS: Final = (
-    ("ask-model", "2024-11-05", "sampling", "13"),
+    ("ask-model", "2024-11-05", "sampling", "the model says: 13"),
     ("ask-user", "2025-06-18", "a form", "'name': 'Ada'"),
     ("sign-in", "2025-11-25", "a page to visit", "accept"),
     ("where", "2024-11-05", "roots", "file:///"),
@@ -154,62 +166,59 @@ _QUESTIONS: Final = (
 
 
 async def _asked_back(i: Inspection) -> str:
-    asked = []
+    asked: list[str] = []
     for tool, since, name, answer in _QUESTIONS:
-        if since > _revision(i):
+        if since > i.session.revision:
             continue
-        result = await i.ask(i.connection.call_tool(tool))
-        if answer not in result.content[0].text:
-            raise _Surprise(f"{tool}: {result.content[0].text}")
+        said = _said((await i.session.call_tool(tool)).content[0])
+        if answer not in said:
+            raise _Surprise(f"{tool}: {said}")
         if tool == "sign-in":
-            await i.heard(t.ElicitationCompleteNotification)
+            await i.next(t.ElicitationCompleteNotification)
         asked.append(name)
     return f"for {', '.join(asked)}; all were answered"
 
 
 async def _task(i: Inspection) -> str:
-    if _revision(i) < "2025-11-25":
-        return "this revision has no tasks"
-    i.tasks.clear()
-    result = await i.ask(i.connection.call_tool("bake", task=t.TaskMetadata(60_000)))
-    statuses = [task.status for task in i.tasks]
+    if i.session.revision < "2025-11-25":
+        return _NO_TASKS
+    handle = await i.session.call_tool_as_task("bake", {"seconds": 0.2}, ttl=60_000)
+    assert handle.task is not None
+    standing = await i.session.get_task(handle.task.task_id)
+    stood = [update.status async for update in handle if isinstance(update, t.Task)]
+    said = _said((await handle.result()).content[0])
     return _expect(
-        f"the call became a task: {', '.join(dict.fromkeys(statuses))}; its result: "
-        f"{result.content[0].text}",
-        statuses[0] == "working"
-        and "input_required" in statuses
-        and statuses[-1] == "completed"
-        and result.content[0].text == "a cake with Ada on it",
+        f"the call became a task: {', '.join(dict.fromkeys(stood))}; its result: {said}",
+        standing.task_id == handle.task.task_id
+        and stood[0] == "working"
+        and "input_required" in stood
+        and stood[-1] == "completed"
+        and said == "a cake with Ada on it",
     )
 
 
 async def _cancelled_task(i: Inspection) -> str:
-    if _revision(i) < "2025-11-25":
-        return "this revision has no tasks"
-    i.tasks.clear()
-    id = i.connection.call_tool("bake", {"seconds": 60}, task=t.TaskMetadata())
-    with trio.move_on_after(0.5):
-        await i.ask(id)
-    while not i.tasks or i.tasks[-1].status != "cancelled":
-        await trio.sleep(0.01)
-    tasks = await i.listed(_list_tasks(i), "tasks")
-    return _expect(
-        "given up after 0.5 s; tasks/cancel, for a task is stopped in no other way",
-        [task.status for task in tasks] == ["completed", "cancelled"],
-    )
-
-
-def _list_tasks(i: Inspection) -> Callable[[str | None], t.RequestId]:
-    def ask(cursor: str | None) -> t.RequestId:
-        params = None if cursor is None else t.PaginatedRequestParams(cursor)
-        return i.connection.send_request(t.ListTasksRequest(params))
-
-    return ask
+    if i.session.revision < "2025-11-25":
+        return _NO_TASKS
+    handle = await i.session.call_tool_as_task("bake", {"seconds": 60})
+    async for update in handle:
+        if isinstance(update, t.Task) and (update.status_message or "").startswith("baking"):
+            break
+    await handle.cancel()
+    try:
+        await handle.result()
+    except TaskCancelled:
+        tasks = await i.listed(i.session.tasks())
+        return _expect(
+            "stopped while it worked, with tasks/cancel",
+            [task.status for task in tasks] == ["completed", "cancelled"],
+        )
+    raise _Surprise("a task that was stopped has a result")
 
 
 async def _refused(i: Inspection) -> str:
     try:
-        i.connection.unsubscribe("demo://never")
+        await i.session.unsubscribe("demo://never")
     except LocalProtocolError as error:
         return _expect(f"refused before anything was sent: {error}", error.rule == "RES-05")
     raise _Surprise("a mistake of ours was sent")
@@ -226,7 +235,8 @@ _STEPS: Final[tuple[tuple[str, Callable[[Inspection], Awaitable[str]]], ...]] = 
     ("Progress and log messages", _progress),
     ("Cancellation", _cancellation),
     ("A timeout", _timeout),
-    ("Resources, and a subscription", _resources),
+    ("Resources", _resources),
+    ("A subscription", _subscription),
     ("A prompt, and completion", _prompts),
     ("The server asks back", _asked_back),
     ("A call that becomes a task", _task),
@@ -241,16 +251,18 @@ async def take_tour(inspected: Inspection, timeline: Timeline) -> bool:
     for heading, step in _STEPS:
         if heading:
             timeline.heading(heading)
+        inspected.events.clear()
         try:
             with trio.fail_after(_PATIENCE):
-                outcome: Any = await step(inspected)
-            timeline.note(outcome, good=True)
+                timeline.verdict(await step(inspected), good=True)
+        except ConnectionLost:
+            raise
         except trio.TooSlowError:
             good = False
-            timeline.note(f"not done after {_PATIENCE} s", good=False)
-        except (_Surprise, RequestFailed, LocalProtocolError) as error:
+            timeline.verdict(f"not done after {_PATIENCE} s", good=False)
+        except (_Surprise, NoConversation, SessionError, LocalProtocolError) as error:
             good = False
-            timeline.note(str(error), good=False)
+            timeline.verdict(str(error), good=False)
     good = good and not timeline.violations
     timeline.heading(f"{len(_STEPS)} steps, {'all as they should be' if good else 'not all good'}")
     return good

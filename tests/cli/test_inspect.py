@@ -2,9 +2,13 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
+import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,7 +25,8 @@ TOUR = [
     "Progress and log messages",
     "Cancellation",
     "A timeout",
-    "Resources, and a subscription",
+    "Resources",
+    "A subscription",
     "A prompt, and completion",
     "The server asks back",
     "A call that becomes a task",
@@ -31,7 +36,9 @@ TOUR = [
 
 
 def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    """Run the command, and see that it leaves no process behind."""
+    mark = marked(environment)
+    done = subprocess.run(
         [sys.executable, "-m", "sansmcp.cli", *args],
         capture_output=True,
         text=True,
@@ -40,6 +47,31 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, **environment},
         check=False,
     )
+    assert left_behind(mark) == []
+    return done
+
+
+def marked(environment: dict[str, str]) -> str:
+    """Put something into an environment by which its processes can be found."""
+    environment["SANSMCP_TEST_MARK"] = mark = str(uuid.uuid4())
+    return mark
+
+
+def left_behind(mark: str) -> list[str]:
+    """The command lines of the processes that have the mark, where there is a `/proc` to tell.
+
+    What was killed may take a moment to go.
+    """
+    for _ in range(50):
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # It has ended meanwhile, or is not ours.
+                if mark.encode() in (process / "environ").read_bytes():
+                    found.append((process / "cmdline").read_text().replace("\0", " "))
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
 
 
 def server(name: str) -> list[str]:
@@ -57,13 +89,13 @@ def test_the_tour_shows_every_feature_and_succeeds() -> None:
     assert "✗" not in done.stdout
     for said in (
         "initialize 2025-11-25",
-        "tools/list 4",
+        "tools/list cursor 4",
         '{"sum": 5}',
         "[image/png, ",
         "isError: the oven is cold",
         "progress 4/4 step 4",
         "message info counted to 2",
-        "cancelled 16 the caller gave up",
+        "cancelled #16 nobody waits for it any more",
         "the request timed out",
         "resources/updated demo://clock",
         "prompts/get greet",
@@ -79,7 +111,7 @@ def test_the_tour_shows_every_feature_and_succeeds() -> None:
         "tasks/cancel",
     ):
         assert said in done.stdout
-    assert all(len(line) <= 125 for line in lines)
+    assert all(len(line) <= 110 for line in lines)
 
 
 def test_the_tour_as_json_is_one_object_a_line() -> None:
@@ -95,9 +127,46 @@ def test_the_tour_as_json_is_one_object_a_line() -> None:
     assert messages[0]["message"]["method"] == "initialize"
 
 
-def test_colours_on_a_terminal_and_none_where_they_are_not_wanted() -> None:
-    assert "\x1b[" in run("inspect", FORCE_COLOR="1").stdout
-    assert "\x1b[" not in run("inspect", NO_COLOR="1", FORCE_COLOR="").stdout
+def on_a_terminal(**environment: str) -> str:
+    """What the tour looks like on a terminal of 80 columns."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sansmcp.cli", "inspect"],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        cwd=HERE,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **environment},
+    )
+    os.close(theirs)
+    said = b""
+    with suppress(OSError):  # That is how a terminal says that the other end was closed.
+        while data := os.read(ours, 65536):
+            said += data
+    os.close(ours)
+    assert process.wait(timeout=30) == 0
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_on_a_terminal_it_is_in_colour_and_fits() -> None:
+    said = on_a_terminal()
+    assert "\x1b[36mclient → server" in said
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line in TOUR] == TOUR
+    answers = [line for line in lines if " ms " in line]
+    assert len({line.rindex("ms ") for line in answers}) == 1  # Times stand below each other.
+
+
+def test_no_colour_where_none_is_wanted() -> None:
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", on_a_terminal(NO_COLOR="1"))
+
+
+def test_an_output_without_arrows_still_says_who_speaks() -> None:
+    done = run("inspect", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "client > server  initialize" in done.stdout
+    assert "client < server  ` sansmcp-demo" in done.stdout
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18"])
@@ -164,9 +233,12 @@ def test_a_tool_of_the_reference_server_that_requires_a_task() -> None:
         (["--", "no-such-command-at-all"], "cannot start 'no-such-command-at-all'"),
         (["--", str(HERE)], "cannot start"),
         (server("dies"), r"exit status 1; its last words: out of \x1b[31mmilk"),
-        (server("garbage"), "exit status 0"),
-        (server("silent"), "no answer to initialize in time"),
-        (server("stubborn"), "no answer to initialize in time"),
+        (server("garbage"), "the peer closed the connection"),
+        (server("silent"), "initialize was not answered in time"),
+        (server("stubborn"), "initialize was not answered in time"),
+        (server("mute"), "tools/list was not answered in time"),
+        (server("breaks_off"), "exit status 3"),
+        (server("closes"), "the peer closed the connection"),
         (server("old"), "no common revision: offered 2025-11-25"),
         (["--call", "nope", *server("sdk")], "nope"),
     ],
@@ -183,6 +255,39 @@ def test_a_bad_server_gives_one_clear_line_and_a_status(command: list[str], says
     assert "Traceback" not in done.stdout
 
 
+def test_pages_without_end_come_to_an_end() -> None:
+    done = run("inspect", "--timeout", "0.5", *server("endless"))
+    assert done.returncode == 1
+    assert done.stderr == "sansmcp inspect: the pages of a list do not come to an end\n"
+
+
+def test_the_messages_of_a_batch_are_shown_one_by_one() -> None:
+    done = run("inspect", "--revision", "2025-03-26", *server("batch"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tools/list_changed" in done.stdout
+    assert "└ 0 tools" in done.stdout
+
+
+def test_forms_are_filled_in_if_that_can_be_done() -> None:
+    done = run("inspect", "--call=ask", "--json", *server("demanding"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])["message"]["result"]
+    assert json.loads(result["content"][0]["text"]) == {
+        "decline": None,
+        "accept": {
+            "mail": "ada@example.com",
+            "day": "1815-12-10",
+            "nick": "Adaaa",
+            "many": 3,
+            "sure": True,
+            "one": "a",
+            "some": ["x", "y"],
+            "more": "as usual",
+        },
+    }
+    assert "violation" not in done.stdout
+
+
 def test_garbage_before_the_handshake_and_a_flood_of_stderr_are_survived() -> None:
     done = run("inspect", "--timeout", "20", *server("chatty"))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -191,23 +296,43 @@ def test_garbage_before_the_handshake_and_a_flood_of_stderr_are_survived() -> No
     assert "chatty 1" in done.stdout
 
 
-@pytest.mark.skipif(os.name != "posix", reason="process groups are a matter of POSIX")
-def test_no_process_is_left_behind() -> None:
-    done = run("inspect", "--timeout", "0.5", *server("stubborn"))
-    [line] = [line for line in done.stdout.splitlines() if "child" in line]
-    child = int(line.rpartition("child ")[2].strip("'"))
-    for _ in range(50):
-        try:
-            os.kill(child, 0)
-        except ProcessLookupError:
-            return
-        if (
-            Path(f"/proc/{child}/stat").exists()
-            and ") Z " in Path(f"/proc/{child}/stat").read_text()
-        ):
-            return  # Dead, and waiting for init to notice.
-        time.sleep(0.1)
-    pytest.fail(f"process {child} is still there")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_and_leaves_no_process_behind(number: int, status: int) -> None:
+    environment = dict(os.environ)
+    mark = marked(environment)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sansmcp.cli", "inspect", "--json", *server("stubborn")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=HERE,
+        env=environment,
+    )
+    assert process.stdout is not None
+    while "child" not in process.stdout.readline():  # Until the server has a child.
+        assert process.poll() is None
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert errors == ""
+    assert left_behind(mark) == []
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sansmcp.cli", "inspect"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=HERE,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    process.wait(timeout=30)
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
@@ -224,7 +349,7 @@ def test_options_that_make_no_sense_are_refused() -> None:
 
 
 def test_without_its_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
-    for name in ("click", "rich", "trio"):
+    for name in ("click", "rich", "trio", "wsproto"):
         blocked = (
             "import sys, importlib.util as u; find = u.find_spec\n"
             f"u.find_spec = lambda name, *a: None if name == {name!r} else find(name, *a)\n"
@@ -242,20 +367,21 @@ def test_without_its_extra_the_command_says_what_to_install(tmp_path: Path) -> N
 def test_the_demo_server_keeps_its_wire_clean() -> None:
     """What is printed by accident, or by a child process, goes to stderr (STDIO-06)."""
     script = (
-        "import os, subprocess, sys\n"
-        "import sansmcp.cli.demo as demo\n"
-        "old = demo.serve\n"
-        "import sansmcp.cli.commands as commands\n"
-        "async def noisy(driver, event):\n"
+        "import subprocess\n"
+        "from sansmcp.cli import commands\n"
+        "from sansmcp.trio import ToolError\n"
+        "from sansmcp.types import Tool\n"
+        "server = commands.demo_server()\n"
+        "async def noisy(context, arguments):\n"
         "    print('a stray print', flush=True)\n"
         "    subprocess.run(['echo', 'a stray child'])\n"
-        "    await old(driver, event)\n"
-        "commands.serve_request = noisy\n"
+        "    raise ToolError('heard?')\n"
+        "server.add_tool(Tool('noisy', {'type': 'object'}), noisy)\n"
+        "commands.demo_server = lambda: server\n"
         "commands.cli(['serve', '--stdio'])\n"
     )
-    done = run(
-        "inspect", "--call", "add", '{"a": 1, "b": 2}', "--json", "--", sys.executable, "-c", script
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run("inspect", "--call", "noisy", "--json", "--", sys.executable, "-c", script)
+    assert done.returncode == 1
+    assert "heard?" in done.stdout
     assert "stray" not in done.stdout
     assert "violation" not in done.stdout
