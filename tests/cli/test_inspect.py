@@ -38,13 +38,15 @@ TOUR = [
 def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command, and see that it leaves no process behind."""
     mark = marked(environment)
+    # The width of the terminal that runs the tests is not the width of a pipe.
+    inherited = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
         [sys.executable, "-m", "sansmcp.cli", *args],
         capture_output=True,
         text=True,
         cwd=HERE,
         timeout=60,
-        env={**os.environ, **environment},
+        env={**inherited, **environment},
         check=False,
     )
     assert left_behind(mark) == []
