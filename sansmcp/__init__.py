@@ -51,6 +51,7 @@ from .framing import LineFramer, Oversized, frame
 from .lifecycle import ConnectionState
 from .limits import Limits
 from .methods import CLIENT, METHODS, SERVER, MethodTable, NotificationMethod, RequestMethod, Side
+from .monitor import Monitor, Observation, Violation
 from .requests import RequestInFlight
 from .revisions import LATEST_REVISION, REVISIONS
 from .rules import RULES, Rule
@@ -93,8 +94,10 @@ __all__ = [
     "LocalProtocolError",
     "LogLevelChanged",
     "MethodTable",
+    "Monitor",
     "NotificationMethod",
     "NotificationReceived",
+    "Observation",
     "OutgoingMessage",
     "Oversized",
     "ProgressReceived",
@@ -122,6 +125,7 @@ __all__ = [
     "TaskStatusChanged",
     "TaskStorage",
     "VersionMismatch",
+    "Violation",
     "__version__",
     "converter",
     "decode_json",

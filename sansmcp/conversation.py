@@ -192,7 +192,7 @@ class Conversation:
         keep = isinstance(result, t.CreateTaskResult)
         asker.requests.finish(request, RequestStatus.ANSWERED, keep_token=keep)
 
-    def _task_refusal(self, receiver: Party, method: RequestMethod, params: Any) -> Broken | None:
+    def task_refusal(self, receiver: Party, method: RequestMethod, params: Any) -> Broken | None:
         """Why a request may not be augmented with a task; or may not be plain."""
         task = getattr(params, "task", None)
         if task is not None and (method.task is None or method.task not in receiver.declared):
@@ -251,7 +251,7 @@ class Conversation:
             params["_meta"] = {PROGRESS_TOKEN: id, **meta}
         params = request.params
         task = getattr(params, "task", None)
-        _raise(self._task_refusal(sender.other, method, params))
+        _raise(self.task_refusal(sender.other, method, params))
         if related_task is not None:
             _relate(message, related_task)
         token = progress_token_of(message.get("params"))

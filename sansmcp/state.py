@@ -112,6 +112,10 @@ class Party:
         self.capabilities = capabilities
         self.declared = declared_in(capabilities)
 
+    def assume(self) -> None:
+        """What it has declared was not heard: nothing is held against it for want of a capability."""
+        self.declared = _NAMES
+
 
 @attrs.frozen
 class KnownTool:
