@@ -57,6 +57,7 @@ from .revisions import LATEST_REVISION, REVISIONS
 from .rules import RULES, Rule
 from .server import ServerConnection
 from .tasks import TASK_TRANSITIONS, TaskBook, TaskLimits, TaskRecord, TaskStorage
+from .transcript import Transcript, TranscriptEntry, TranscriptError
 from .types import MISSING, Implementation
 from .wire import converter, decode_json, encode_json, structure, unstructure
 
@@ -124,6 +125,9 @@ __all__ = [
     "TaskRecord",
     "TaskStatusChanged",
     "TaskStorage",
+    "Transcript",
+    "TranscriptEntry",
+    "TranscriptError",
     "VersionMismatch",
     "Violation",
     "__version__",
