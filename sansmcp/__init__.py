@@ -49,14 +49,14 @@ from .events import (
 )
 from .framing import LineFramer, Oversized, frame
 from .lifecycle import ConnectionState
-from .limits import Limits
+from .limits import Limits, TaskLimits
 from .methods import CLIENT, METHODS, SERVER, MethodTable, NotificationMethod, RequestMethod, Side
 from .monitor import Monitor, Observation, Violation
 from .requests import RequestInFlight
 from .revisions import LATEST_REVISION, REVISIONS
 from .rules import RULES, Rule
 from .server import ServerConnection
-from .tasks import TASK_TRANSITIONS, TaskBook, TaskLimits, TaskRecord, TaskStorage
+from .tasks import TASK_TRANSITIONS, TaskBook, TaskRecord, TaskStorage
 from .transcript import Transcript, TranscriptEntry, TranscriptError
 from .types import MISSING, Implementation
 from .wire import converter, decode_json, encode_json, structure, unstructure

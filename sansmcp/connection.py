@@ -308,7 +308,7 @@ class Connection:
                 events += self._result_received(item)
             elif isinstance(item, RequestCancelled):
                 if self._host is not None:
-                    self._host.forget(item.request)
+                    self._host.forget(item.id, item.request)
                 if item.id in self._batch_of:
                     self._batch_of.pop(item.id).done(item.id, None, self._queue)
         if self._host is not None and self._host.failures:
@@ -332,12 +332,13 @@ class Connection:
     def _batch_received(self, batch: Batch) -> list[Event]:
         """Handle what is in a batch; its answers are sent as one batch when all are there."""
         answers = self._answers = _BatchOfAnswers()
+        events: list[Event] = []
         for items in batch.items:
             for item in items:
                 if isinstance(item, RequestInFlight):
                     answers.waiting.add(item.id)
                     self._batch_of[item.id] = answers
-        events = [event for items in batch.items for event in self._events(items)]
+            events += self._events(items)
         self._answers = None
         answers.done(None, None, self._queue)
         return events

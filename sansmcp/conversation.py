@@ -11,7 +11,7 @@ parties "we" are, so the same rules bind both, and nobody cheats. Messages come 
 Both ways run the same checks (`_refusal`, `features`, `checks`) and the same effects.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -46,9 +46,9 @@ from .events import (
 )
 from .features import SchemaValidator
 from .lifecycle import HANDSHAKE, TRANSITIONS, ConnectionState, LifecycleEvent, refusal
-from .limits import Limits
+from .limits import MAX_COLLIDING_IDS, MAX_DIGITS, Limits
 from .methods import CLIENT, MethodTable, NotificationMethod, RequestMethod, Side
-from .requests import RequestInFlight, RequestStatus
+from .requests import WIDE, RequestInFlight, RequestStatus
 from .revisions import LATEST_REVISION, TooNew, adapted, newer
 from .rules import Broken
 from .state import ConversationState, Party
@@ -59,9 +59,12 @@ __all__ = ["Batch", "Conversation", "Observed"]
 
 @attrs.frozen
 class Batch:
-    """A message that was an array of messages: what each item of it told."""
+    """A message that was an array of messages: what each item of it tells.
 
-    items: "list[list[Observed]]"
+    An item is looked at when it is asked for: what came of those before it has happened by then.
+    """
+
+    items: "Iterator[list[Observed]]"
 
 
 #: What `Conversation.receive` tells of a message: events, requests that wait for an answer, and
@@ -115,6 +118,10 @@ class Conversation:
         self.limits = limits
         self.clock = clock
         self.validate = validate
+        # The least integer with more digits than an id may have; longer ones are not even read.
+        self._too_large = 10 ** min(limits.max_id_size, MAX_DIGITS)
+        # Nothing speaks against integers below this one.
+        self._plain = min(self._too_large, WIDE)
         self.state = ConversationState(limits)
         self.client = self.state.client
         self.server = self.state.server
@@ -410,6 +417,7 @@ class Conversation:
         """`sender` has sent this text: what happened by it, in order."""
         if self.state.lifecycle is ConnectionState.CLOSED:
             return []
+        self.state.message_size = len(text)
         try:
             message = decode_json(text)
         except DecodeError as error:
@@ -431,7 +439,7 @@ class Conversation:
                     broken = Broken("LIMIT-01", detail, INVALID_REQUEST)
                     return [self._unreadable(sender, broken, None)]
                 if message and revision is not None and revision.batches:
-                    return [Batch([self._in_batch(sender, item) for item in message])]
+                    return [Batch(self._in_batch(sender, item) for item in message)]
                 broken = Broken("JRPC-15", "an array is no message", INVALID_REQUEST)
             else:
                 broken = Broken("JRPC-02", "a message is a JSON object", INVALID_REQUEST)
@@ -450,6 +458,7 @@ class Conversation:
         if isinstance(message, list):
             broken = Broken("JRPC-15", "a batch in a batch", INVALID_REQUEST)
             return [self._unreadable(sender, broken, message)]
+        self.state.message_size = len(encode_json(message))
         return self.receive_json(sender, message)
 
     def _newer(self, part: Any, message: t.JSONValue) -> list[Observed]:
@@ -487,7 +496,7 @@ class Conversation:
 
     def _request(self, sender: Party, message: t.JSONObject) -> list[Observed]:
         id = message["id"]
-        broken = self._bad_id(id)
+        broken = self._bad_id(sender, id)
         if broken is not None:
             return [self._violation(broken, message)]
         name = message["method"]
@@ -507,14 +516,14 @@ class Conversation:
             events.append(ProtocolViolation("JRPC-05", detail, message))
         if (
             token is not None
-            and (broken := _odd_token(token) or self._bad_token(token)) is not None
+            and (broken := _odd_token(token) or self._bad_token(sender, token)) is not None
         ):
             return [self._violation(broken, message, id)]
         for broken in self._check_request(sender, method, request.params, token):
             if broken.code is not None:
                 return [self._violation(broken, message, id)]
             events.append(self._violation(broken, message))
-        entry = RequestInFlight(id, method, request, token)
+        entry = RequestInFlight(id, method, request, token, size=self.state.message_size)
         if method.task is not None and method.task in sender.other.declared:
             # TASK-20: who has not declared it pays no heed to the member `task`.
             entry.task = request.params.task
@@ -541,36 +550,45 @@ class Conversation:
         if method is None:
             broken = None
             if self.state.lifecycle is not _READY:
-                broken = refusal(self.state.lifecycle, sender.side, name)
+                broken = refusal(self.state.lifecycle, sender.side, shortened(name))
             return broken or Broken("GEN-02", shortened(name), METHOD_NOT_FOUND)
-        if len(sender.requests) >= self.limits.max_requests_in_flight:
+        # A ping is answered at once, so there is always room for one.
+        if len(sender.requests) >= self.limits.max_requests_in_flight + (name == "ping"):
             detail = f"{len(sender.requests):,} requests are in flight already"
+            return Broken("LIMIT-01", detail, INTERNAL_ERROR)
+        if sender.requests.size >= self.limits.max_size_in_flight and name != "ping":
+            detail = f"requests of {sender.requests.size:,} bytes are in flight already"
             return Broken("LIMIT-01", detail, INTERNAL_ERROR)
         return self._refusal(sender, method, sender.other)
 
-    def _bad_id(self, id: t.JSONValue) -> Broken | None:
+    def _bad_id(self, sender: Party, id: t.JSONValue) -> Broken | None:
         if type(id) is str or type(id) is int:
-            if self._too_long(id):
-                detail = f"an id of more than {self.limits.max_id_size:,} characters"
-                return Broken("LIMIT-01", detail, INVALID_REQUEST)
-            return None
+            problem = self._too_much(sender, id)
+            return (
+                None if problem is None else Broken("LIMIT-01", f"an id {problem}", INVALID_REQUEST)
+            )
         if id is None:
             return Broken("JRPC-04", "the id is null", INVALID_REQUEST)
         detail = f"the id {shortened(id)} is neither a string nor an integer"
         return Broken("JRPC-03", detail, INVALID_REQUEST)
 
-    def _bad_token(self, token: t.ProgressToken) -> Broken | None:
-        if self._too_long(token):
-            detail = f"a progress token of more than {self.limits.max_id_size:,} characters"
-            return Broken("LIMIT-01", detail)
-        return None
+    def _bad_token(self, sender: Party, token: t.ProgressToken) -> Broken | None:
+        problem = self._too_much(sender, token)
+        return None if problem is None else Broken("LIMIT-01", f"a progress token {problem}")
 
-    def _too_long(self, id: t.RequestId) -> bool:
-        limit = self.limits.max_id_size
+    def _too_much(self, sender: Party, id: t.RequestId) -> str | None:
+        """Why an id or a token is not kept, if there is a reason."""
         if type(id) is int:
-            # Decimal digits, roughly: a bit is 0.30103 of one.
-            return id.bit_length() * 0.30103 > limit
-        return len(id) > limit  # type: ignore[arg-type]
+            if -self._plain < id < self._plain:
+                return None
+            too_long = abs(id) >= self._too_large
+        else:
+            too_long = len(id) > self.limits.max_id_size  # type: ignore[arg-type]
+        if too_long:
+            return f"of more than {self.limits.max_id_size:,} characters"
+        if sender.requests.crowded(id):
+            return f"whose hash is that of {MAX_COLLIDING_IDS} others"
+        return None
 
     # -- notifications
 
@@ -711,6 +729,10 @@ class Conversation:
         events: list[Observed] = []
         for task in features.tasks_in(result):
             created = request if isinstance(result, t.CreateTaskResult) else None
+            known = self.state.tasks.get((receiver.side, task.task_id))
+            if created is not None and known is not None and known.request is not None:
+                detail = f"the task {shortened(task.task_id)} is another request's"
+                events.append(ProtocolViolation("TASK-24", detail, message))
             if not self.state.learn_task(receiver, task, created):
                 detail = f"the task {shortened(task.task_id)} cannot become {task.status} any more"
                 events.append(ProtocolViolation("TASK-27", detail, message))
@@ -782,6 +804,7 @@ def _cancelled(c: Conversation, sender: Party, notification: Any) -> list[Broken
     if request.task is not None:
         return [Broken("CANC-04", "what became a task is stopped with tasks/cancel")]
     sender.requests.finish(request, RequestStatus.ABANDONED)
+    features.given_up(c.state, request)
     return [RequestCancelled(id, request.request, params.reason)]
 
 
@@ -809,8 +832,7 @@ def _progress(c: Conversation, sender: Party, notification: Any) -> list[Broken 
 
 
 def _tools_changed(c: Conversation, sender: Party, notification: Any) -> list[Broken | Event]:
-    # What was known of them may not be so any more.
-    c.state.tools.clear()
+    c.state.forget_tools()
     return [NotificationReceived(notification)]
 
 

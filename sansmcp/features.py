@@ -23,6 +23,7 @@ __all__ = [
     "check_result",
     "error_answered",
     "filtered",
+    "given_up",
     "request_sent",
     "result_answered",
     "tasks_in",
@@ -69,12 +70,9 @@ def _check_create_message(state: ConversationState, params: Any) -> Iterator[Bro
 
 
 def _check_subscribe(state: ConversationState, params: Any) -> Iterator[Broken]:
-    if len(params.uri) > state.limits.max_uri_size:
-        detail = f"a URI of more than {state.limits.max_uri_size:,} characters"
-        yield Broken("LIMIT-01", detail, INTERNAL_ERROR)
-    limit = state.limits.max_subscriptions
-    if len(state.subscriptions) >= limit and params.uri not in state.subscriptions:
-        yield Broken("LIMIT-01", f"more than {limit} resource subscriptions", INTERNAL_ERROR)
+    full = state.full_of_subscriptions(params.uri)
+    if full is not None:
+        yield Broken("LIMIT-01", full, INTERNAL_ERROR)
 
 
 def _check_unsubscribe(state: ConversationState, params: Any) -> Iterator[Broken]:
@@ -251,7 +249,8 @@ def check_error(state: ConversationState, error: t.Error) -> Iterator[Broken]:
 def error_answered(state: ConversationState, request: RequestInFlight, error: t.Error) -> None:
     """A request was answered with an error."""
     if request.method.method == "resources/subscribe":
-        state.subscriptions.discard(request.request.params.uri)
+        state.forget_subscription(request.request.params.uri)
+    given_up(state, request)
     if error.code == URL_ELICITATION_REQUIRED:
         try:
             for params in _required_elicitations(error):
@@ -263,6 +262,12 @@ def error_answered(state: ConversationState, request: RequestInFlight, error: t.
 def _required_elicitations(error: t.Error) -> tuple[t.ElicitRequestURLParams, ...]:
     data = {} if error.data is t.MISSING else error.data
     return structure(data, t.URLElicitationRequiredErrorData, at="error.data").elicitations
+
+
+def given_up(state: ConversationState, request: RequestInFlight) -> None:
+    """A request has ended without a result."""
+    if request.method.method == "resources/unsubscribe":
+        state.stay(request.request.params.uri)
 
 
 # ---- notifications

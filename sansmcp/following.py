@@ -6,7 +6,7 @@ TASK-30), and hands over what comes of it as the answer to the request that beca
 requests are made because the application asked for a task, and for nothing else.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -50,13 +50,15 @@ class _Followed:
         request: the request.
         task: how the task stood last.
         poll_at: when to look at it next, by the connection's clock; None while a look is under way.
-        result_id: our `tasks/result`, while it is under way.
+        look_id: our `tasks/get`, while it is under way.
+        result_id: our `tasks/result`, once there is one.
         unwanted: whether the application has given it up.
     """
 
     request: RequestInFlight
     task: t.Task
     poll_at: float | None = None
+    look_id: t.RequestId | None = None
     result_id: t.RequestId | None = None
     unwanted: bool = False
 
@@ -153,6 +155,8 @@ class TaskFollower:
         return [TaskCreated(id, request.request, result.task, text)]
 
     def _told(self, followed: _Followed, id: t.RequestId, event: ResultReceived) -> list[Event]:
+        if id == followed.look_id:
+            followed.look_id = None
         if id == followed.result_id:
             return self._outcome(followed, event)
         if followed.unwanted:
@@ -165,6 +169,8 @@ class TaskFollower:
     def _failed(
         self, followed: _Followed, id: t.RequestId, event: ErrorReceived | RequestTimedOut
     ) -> list[Event]:
+        if id == followed.look_id:
+            followed.look_id = None
         if followed.unwanted or followed.request.id not in self._by_request:
             return []
         if isinstance(event, RequestTimedOut):
@@ -226,6 +232,15 @@ class TaskFollower:
         interval = _POLL_INTERVAL if interval is None else max(interval, _SHORTEST_INTERVAL)
         interval = min(interval, _LONGEST_INTERVAL)
         followed.poll_at = self._connection.now() + interval / 1000
+        if len(self._polls) > 2 * len(self._by_request) + 64:
+            # Each time that a peer tells how a task stands, the next look is put off.
+            self._polls = [
+                (one.poll_at, number, one)
+                for number, one in enumerate(self._by_request.values())
+                if one.poll_at is not None
+            ]
+            self._sequence = len(self._by_request)
+            heapify(self._polls)
         self._sequence += 1
         heappush(self._polls, (followed.poll_at, self._sequence, followed))
 
@@ -239,7 +254,8 @@ class TaskFollower:
         return id
 
     def _drop(self, followed: _Followed) -> None:
-        self._by_task.pop(followed.task.task_id, None)
+        if self._by_task.get(followed.task.task_id) is followed:
+            del self._by_task[followed.task.task_id]
         self._by_request.pop(followed.request.id, None)
         followed.poll_at = None
 
@@ -257,8 +273,11 @@ class TaskFollower:
         while (at := self.next_deadline()) is not None and at <= now:
             _, _, followed = heappop(self._polls)
             followed.poll_at = None
+            if followed.look_id is not None:
+                continue  # One look at a time; when it is answered, the next is due.
             params = t.GetTaskRequestParams(followed.task.task_id)
-            if self._ask(followed, t.GetTaskRequest(params)) is None:
+            followed.look_id = self._ask(followed, t.GetTaskRequest(params))
+            if followed.look_id is None:
                 self._poll_later(followed)
 
 

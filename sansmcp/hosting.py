@@ -4,6 +4,7 @@ A `TaskHost` belongs to one connection; the tasks themselves are in the `TaskBoo
 `tasks/result` waits here, and is answered when the connection is next asked for what it has to send.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -54,7 +55,7 @@ class TaskHost:
         self._notify = notify
         self._seen = book.version
         # Task id -> the requests that wait for its outcome.
-        self._waiting: dict[str, list[t.RequestId]] = {}
+        self._waiting: dict[str, dict[t.RequestId, None]] = {}
         # Tasks that were made here and have not ended: id -> (their request, the task as last told).
         self._made: dict[str, tuple[RequestInFlight, t.Task]] = {}
         #: What the storage has raised while something of the peer's was received.
@@ -62,6 +63,7 @@ class TaskHost:
         self._task_ids: dict[t.RequestId, str] = {}
         # Our request to the peer -> the task for whose sake it was made.
         self._asked_for: dict[t.RequestId, str] = {}
+        self._questions: Counter[str] = Counter()
         self.automatic: dict[str, Callable[[RequestInFlight], list[Event]]] = {
             "tasks/get": partial(self._guarded, self._get),
             "tasks/result": partial(self._guarded, self._result),
@@ -107,6 +109,8 @@ class TaskHost:
         if immediate_response is not None:
             meta = {MODEL_IMMEDIATE_RESPONSE: immediate_response}
         self._connection.reply(request.id, t.CreateTaskResult(task, meta=meta))
+        # What was asked is the application's now. Here it would lie for as long as the task.
+        request.request = None
         self._made[task.task_id] = request, task
         self._task_ids[request.id] = task.task_id
         return task
@@ -123,24 +127,28 @@ class TaskHost:
     def ask(self, id: t.RequestId, task_id: str) -> None:
         """We have asked the peer something for the sake of a task (TASK-28)."""
         self._asked_for[id] = task_id
+        self._questions[task_id] += 1
         record = self._book.record(task_id, self._context)
         if record is not None and record.task.status == "working":
             self._book.update(task_id, "input_required", record.task.status_message)
 
-    def forget(self, request: Any) -> None:
+    def forget(self, id: t.RequestId, request: Any) -> None:
         """The peer has given up a request; if it waited for a task, it waits no more (TASK-43)."""
         if isinstance(request, t.GetTaskPayloadRequest):
-            ids = self._waiting.get(request.params.task_id, [])
-            if request.id in ids:
-                ids.remove(request.id)
+            ids = self._waiting.get(request.params.task_id, {})
+            ids.pop(id, None)
             if not ids:
                 self._waiting.pop(request.params.task_id, None)
 
     def answered(self, id: t.RequestId) -> None:
         """What we asked was answered, or will not be: when that was all, work goes on (TASK-31)."""
         task_id = self._asked_for.pop(id, None)
-        if task_id is None or task_id in self._asked_for.values():
+        if task_id is None:
             return
+        self._questions[task_id] -= 1
+        if self._questions[task_id]:
+            return
+        del self._questions[task_id]
         try:
             record = self._book.record(task_id, self._context)
             if record is not None and record.task.status == "input_required":
@@ -189,7 +197,7 @@ class TaskHost:
     def _result(self, request: RequestInFlight) -> list[Event]:
         record = self._known(request)
         if record is not None and not self._answer(request.id, record):
-            self._waiting.setdefault(record.task.task_id, []).append(request.id)
+            self._waiting.setdefault(record.task.task_id, {})[request.id] = None
         return []
 
     def _list(self, request: RequestInFlight) -> list[Event]:
@@ -272,7 +280,10 @@ class TaskHost:
         request, told = self._made[task_id]
         record = self._book.record(task_id, self._context)
         if record is None or record.task.status in TERMINAL:
-            del self._made[task_id], self._task_ids[request.id]
+            del self._made[task_id]
+            # A peer may have used the id again, for a task that is still at work.
+            if self._task_ids[request.id] == task_id:
+                del self._task_ids[request.id]
             self._connection.retire_token(request)
         else:
             self._made[task_id] = request, record.task

@@ -283,6 +283,7 @@ class Monitor:
             observed = self._conversation.receive(party, text) if whole else []
             return self._observed(side, text, time, t.MISSING, self._flat(party, observed, None))
         self._enter(side, message)
+        self._conversation.state.message_size = len(text)
         return self._observed(side, text, time, message, self._judge(self._party(side), message))
 
     def _observed(
@@ -479,7 +480,8 @@ class Monitor:
         params = message.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         token = meta.get(PROGRESS_TOKEN) if isinstance(meta, dict) else None
-        if type(token) is str or type(token) is int:
+        crowd = self._party(side).requests.crowded
+        if (type(token) is str or type(token) is int) and not crowd(token):
             self._keep(self._due_tokens, (side, token), None)
 
     def _is_due(self, side: Side, id: t.RequestId, due: _Due | None) -> None:

@@ -9,17 +9,22 @@ request is bounded by `Limits.max_remembered_requests`.
 
 import enum
 import heapq
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from .limits import MAX_COLLIDING_IDS
 from .methods import RequestMethod
 from .types import ProgressToken, RequestId, TaskMetadata
 
-__all__ = ["RequestInFlight", "RequestStatus", "RequestTable"]
+__all__ = ["WIDE", "RequestInFlight", "RequestStatus", "RequestTable"]
+
+#: Integers from here on share their hashes with others, which anybody can work out.
+WIDE: Final = sys.hash_info.modulus
 
 
 class RequestStatus(enum.Enum):
@@ -50,6 +55,7 @@ class RequestInFlight:
         latest: the clock's time beyond which no progress moves `deadline`, or None.
         progress: the last value of progress that was reported, or None.
         task: the metadata with which it was augmented as a task, or None.
+        size: bytes of its text, where it was received; what is kept of it grows with that.
     """
 
     id: RequestId
@@ -61,6 +67,7 @@ class RequestInFlight:
     latest: float | None = None
     progress: float | None = None
     task: TaskMetadata | None = None
+    size: int = 0
 
 
 class RequestTable:
@@ -69,6 +76,10 @@ class RequestTable:
     Args:
         max_remembered: how many finished requests are remembered, to tell an answer that crossed a
             cancellation (fine) from an answer to nothing (a fault). The oldest are forgotten first.
+
+    Attributes:
+        size: bytes of the texts of the requests in flight, all together.
+        view: the requests in flight, by id.
     """
 
     def __init__(self, max_remembered: int) -> None:
@@ -81,6 +92,9 @@ class RequestTable:
         # its deadline was moved. Such entries are put right when they come to the top.
         self._deadlines: list[tuple[float, int, RequestInFlight]] = []
         self._sequence = 0
+        self.size = 0
+        # Hash -> how many wide integers of that hash are ids or tokens in the tables above.
+        self._hashes: dict[int, int] = {}
         self.view: Mapping[RequestId, RequestInFlight] = MappingProxyType(self._in_flight)
 
     def __len__(self) -> int:
@@ -106,11 +120,29 @@ class RequestTable:
             return RequestStatus.IN_FLIGHT
         return self._retired_tokens.get(token)
 
+    def crowded(self, id: RequestId) -> bool:
+        """Whether too many ids or tokens have the hash of this one.
+
+        A dictionary of such ids would take longer with each of them; not only ours, but that of
+        whoever keeps requests by their ids.
+        """
+        return bool(self._hashes) and self._hashes.get(hash(id), 0) >= MAX_COLLIDING_IDS
+
+    def _count(self, id: RequestId, by: int) -> None:
+        # For those that are not wide this has to cost next to nothing.
+        if id.__class__ is int and not -WIDE < id < WIDE:
+            count = self._hashes.pop(hash(id), 0) + by
+            if count:
+                self._hashes[hash(id)] = count
+
     def add(self, request: RequestInFlight) -> None:
         """A request was sent. Its id and its token are not in flight yet."""
         self._in_flight[request.id] = request
+        self.size += request.size
+        self._count(request.id, 1)
         if request.progress_token is not None:
             self._by_token[request.progress_token] = request
+            self._count(request.progress_token, 1)
         if request.deadline is not None:
             self._push_deadline(request.deadline, request)
 
@@ -122,6 +154,7 @@ class RequestTable:
         With `keep_token` its progress may still be reported, until `retire_token` (PROG-09).
         """
         del self._in_flight[request.id]
+        self.size -= request.size
         self._remember(self._finished, request.id, status)
         if not keep_token:
             self.retire_token(request, status)
@@ -141,9 +174,12 @@ class RequestTable:
         return True
 
     def _remember(self, memory: "OrderedDict[Any, RequestStatus]", key: Any, status: Any) -> None:
+        if key in memory:
+            self._count(key, -1)
         memory[key] = status
         if len(memory) > self._max_remembered:
-            memory.popitem(last=False)
+            forgotten, _ = memory.popitem(last=False)
+            self._count(forgotten, -1)
 
     # ---- deadlines
 

@@ -159,6 +159,7 @@ class ConversationState:
         tools: what is known of tools, from the results of `tools/list`, by name.
         initialize_id: the id of the handshake's request, which may never be cancelled; or None.
         late_answers: how many answers crossed a cancellation or a timeout and were dropped.
+        message_size: bytes of the message that is being received; 0 where that is not known.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -174,11 +175,14 @@ class ConversationState:
         # What was unsubscribed by requests that are not answered yet.
         self.leaving: set[str] = set()
         self._longest_subscription = 0
+        self._subscribed = 0  # Characters of all subscriptions.
+        self._known_tools = 0  # Bytes of the messages that told of `tools`.
         self.elicitations: OrderedDict[str, None] = OrderedDict()
         self.tools: dict[str, KnownTool] = {}
         self.tasks: OrderedDict[tuple[Side, str], KnownTask] = OrderedDict()
         self.initialize_id: RequestId | None = None
         self.late_answers = 0
+        self.message_size = 0
 
     def agree_on(self, revision: str) -> None:
         """The server has chosen the revision."""
@@ -191,13 +195,40 @@ class ConversationState:
 
     def subscribe(self, uri: str) -> None:
         """The client asked for updates of a resource."""
-        self.subscriptions.add(uri)
+        if uri not in self.subscriptions:
+            self.subscriptions.add(uri)
+            self._subscribed += len(uri)
         self._longest_subscription = max(self._longest_subscription, len(uri))
 
     def unsubscribe(self, uri: str) -> None:
         """The client wants no more updates of a resource; some may be on their way."""
-        self.subscriptions.discard(uri)
+        self.forget_subscription(uri)
         self.leaving.add(uri)
+
+    def forget_subscription(self, uri: str) -> None:
+        """The client is not subscribed to a resource, if it ever was."""
+        if uri in self.subscriptions:
+            self.subscriptions.remove(uri)
+            self._subscribed -= len(uri)
+
+    def full_of_subscriptions(self, uri: str) -> str | None:
+        """Why there is no room for one more subscription, or None."""
+        limits = self.limits
+        if len(uri) > limits.max_uri_size:
+            return f"a URI of more than {limits.max_uri_size:,} characters"
+        if uri in self.subscriptions:
+            return None
+        if len(self.subscriptions) >= limits.max_subscriptions:
+            return f"more than {limits.max_subscriptions:,} resource subscriptions"
+        if self._subscribed + len(uri) > limits.max_subscriptions_size:
+            return f"subscriptions of more than {limits.max_subscriptions_size:,} characters"
+        return None
+
+    def stay(self, uri: str) -> None:
+        """An unsubscription was refused or given up: updates may well go on."""
+        self.leaving.discard(uri)
+        if self.full_of_subscriptions(uri) is None:
+            self.subscribe(uri)
 
     def subscribed(self, uri: str, *, or_leaving: bool = False) -> bool:
         """Whether the client asked for updates of this resource, or of one that holds it."""
@@ -230,6 +261,8 @@ class ConversationState:
         The progress token of the request lives as long as the task (PROG-09, PROG-11).
         """
         if len(task.task_id) > self.limits.max_id_size:
+            # It is not remembered, so nothing could live as long as it does.
+            self._retire(receiver, request)
             return True
         key = (receiver.side, task.task_id)
         known = self.tasks.get(key)
@@ -237,26 +270,39 @@ class ConversationState:
             known = self.tasks[key] = KnownTask(task.status, request)
             if len(self.tasks) > self.limits.max_known_tasks:
                 (side, _), forgotten = self.tasks.popitem(last=False)
-                self._retire(self.client if side is CLIENT else self.server, forgotten)
-        elif task.status != known.status:
+                self._retire(self.client if side is CLIENT else self.server, forgotten.request)
+        elif request is not None and known.request is None:
+            known.request = request
+        elif request is not None:
+            # TASK-24: two requests cannot have become one task.
+            self._retire(receiver, request)
+        if task.status != known.status:
             if task.status not in TASK_TRANSITIONS[known.status]:
                 return False
             known.status = task.status
         if task.status in TERMINAL:
-            self._retire(receiver, known)
+            self._retire(receiver, known.request)
+            known.request = None
         return True
 
     @staticmethod
-    def _retire(receiver: Party, known: KnownTask) -> None:
-        if known.request is not None:
-            receiver.other.requests.retire_token(known.request, RequestStatus.ANSWERED)
+    def _retire(receiver: Party, request: RequestInFlight | None) -> None:
+        if request is not None:
+            receiver.other.requests.retire_token(request, RequestStatus.ANSWERED)
 
     def learn_tools(self, page: ListToolsResult, *, first_page: bool) -> None:
         """Remember what calls of the tools on this page depend on."""
         if first_page:
-            self.tools.clear()
-        for tool in page.tools:
-            self.learn_tool(tool)
+            self.forget_tools()
+        self._known_tools += self.message_size
+        if self._known_tools <= self.limits.max_known_tools_size:
+            for tool in page.tools:
+                self.learn_tool(tool)
+
+    def forget_tools(self) -> None:
+        """What was known of the tools may not be so any more."""
+        self.tools.clear()
+        self._known_tools = 0
 
     def learn_tool(self, tool: Tool) -> None:
         """Remember what calls of this tool depend on."""

@@ -12,15 +12,15 @@ import secrets
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Final, Protocol
 
 import attrs
-from attrs.validators import ge, optional
 
 from .errors import LocalProtocolError, StructureError, shortened
+from .limits import TaskLimits
 from .methods import METHODS
 from .types import CallToolResult, Error, JSONObject, Result, Task, TaskStatus
 from .types.base import Model
@@ -31,7 +31,6 @@ __all__ = [
     "TERMINAL",
     "MemoryTaskStorage",
     "TaskBook",
-    "TaskLimits",
     "TaskRecord",
     "TaskStorage",
 ]
@@ -48,29 +47,9 @@ TASK_TRANSITIONS: Final[Mapping[TaskStatus, frozenset[TaskStatus]]] = {
 #: The statuses that are final.
 TERMINAL: Final = frozenset(status for status, after in TASK_TRANSITIONS.items() if not after)
 
-
-_HOUR: Final[int | None] = 3600 * 1000
-_DAY: Final[int | None] = 24 * 3600 * 1000
-
-
-@attrs.frozen(kw_only=True)
-class TaskLimits:
-    """How much a book takes.
-
-    Attributes:
-        per_context: tasks of one authorization context. The next one is refused.
-        total: tasks in all. The next one is refused.
-        max_ttl: milliseconds that a task is kept at most, None for ever. A longer wish is cut.
-        default_ttl: milliseconds that a task is kept if nothing else is asked for; None for
-            `max_ttl`.
-        max_result_size: bytes of JSON that the outcome of a task may have.
-    """
-
-    per_context: int = attrs.field(default=1_000, validator=ge(1))
-    total: int = attrs.field(default=10_000, validator=ge(1))
-    max_ttl: int | None = attrs.field(default=_DAY, validator=optional(ge(0)))
-    default_ttl: int | None = attrs.field(default=_HOUR, validator=optional(ge(0)))
-    max_result_size: int = attrs.field(default=16 * 2**20, validator=ge(1))
+#: Milliseconds that are longer than anything lasts, where there is no `max_ttl`: a wish is an
+#: integer of any size, and not every one can be added to a time.
+_AGES: Final = 10**15
 
 
 @attrs.frozen(repr=False)
@@ -332,13 +311,13 @@ class TaskBook:
             raise LocalProtocolError(full, rule="LIMIT-01")
         wish = self.limits.default_ttl if ttl is None else ttl
         longest = self.limits.max_ttl
-        kept = longest if wish is None else wish if longest is None else min(wish, longest)
+        kept = longest if wish is None else min(max(wish, 0), _AGES if longest is None else longest)
         now = self._now()
         stamp = _stamp(now)
         task = Task(self._new_id(), "working", stamp, stamp, kept, status_message, poll_interval)
         if self._storage.get(task.task_id) is not None:
             raise LocalProtocolError("new_id gave an id that is in use", rule="TASK-24")
-        expires = None if kept is None else (now + timedelta(milliseconds=kept)).timestamp()
+        expires = None if kept is None else now.timestamp() + kept / 1000
         self._put(TaskRecord(task, method, context, self._storage.last_number() + 1, expires))
         return task
 
@@ -378,8 +357,7 @@ class TaskBook:
         record = self._living(task_id, cancelled_is_fine=True)
         if record.task.status == "cancelled":
             return record.task
-        row = METHODS.requests.get(record.method)
-        expected = Result if row is None else row.result
+        expected = _result_type(record)
         if not isinstance(result, expected):
             raise LocalProtocolError(
                 f"the result of {record.method} is a {expected.__name__}, "
@@ -459,6 +437,9 @@ class TaskBook:
         if saved.version != 1:
             raise StructureError("version", f"expected 1, got {saved.version}")
         records = saved.tasks
+        for index, record in enumerate(records):
+            if record.result is not None:
+                structure(record.result, _result_type(record), at=f"tasks[{index}].result")
         ids = [record.task.task_id for record in records]
         for task_id in ids:
             if self._storage.get(task_id) is not None:
@@ -505,6 +486,12 @@ class TaskBook:
     def _put(self, record: TaskRecord) -> None:
         self._storage.put(record)
         self.changed(record.task.task_id)
+
+
+def _result_type(record: TaskRecord) -> type[Result]:
+    """What a request that became this task is answered with."""
+    row = METHODS.requests.get(record.method)
+    return Result if row is None else row.result
 
 
 def _stamp(time: datetime) -> str:

@@ -1,133 +1,30 @@
 """Whatever a peer sends: nothing raises, nothing hangs, and the next good message is read as usual."""
 
 import json
-import random
+import time
 from typing import Any
 
 import pytest
 
-from sansmcp import ConnectionState, Limits, ProtocolViolation, TaskBook
+from sansmcp import Limits, ProtocolViolation, StructureError, unstructure
 
-from .conftest import shared_path
 from .support import (
     Clock,
+    error,
     feed,
     make_client,
     make_server,
+    names,
     notification,
+    pump,
     ready_client,
     ready_server,
     request,
     result,
     sent,
 )
-
-ODD: list[Any] = [
-    None, True, False, 0, -1, 1.5, 1e308, 2**70, "", "x", "\u2028", "x" * 3000, [], {}, [[]], [None],
-    {"": None}, {"_meta": 5}, {"type": "text"}, "initialize", "2025-11-25", "notifications/cancelled",
-    {"progressToken": []}, {"io.modelcontextprotocol/related-task": {"taskId": 5}},
-]  # fmt: skip
-
-
-def messages() -> list[Any]:
-    found = []
-    for name in ("everything-2025-11-25", "everything-tasks-2025-11-25"):
-        path = shared_path("transcripts", f"{name}.ndjson")
-        found += [json.loads(line)["message"] for line in path.read_bytes().split(b"\n") if line]
-    path = shared_path("spec", "examples", "messages-2025-11-25.jsonl")
-    found += [json.loads(line)["message"] for line in path.read_bytes().split(b"\n") if line]
-    return found
-
-
-def mutated(value: Any, rng: random.Random) -> Any:
-    """The value with something in it replaced, dropped or added."""
-    if rng.random() < 0.12 or not isinstance(value, (dict, list)) or not value:
-        return rng.choice(ODD)
-    if isinstance(value, list):
-        copy = list(value)
-        index = rng.randrange(len(copy))
-        copy[index] = mutated(copy[index], rng)
-        return copy
-    changed = dict(value)
-    key = rng.choice(list(changed))
-    match rng.randrange(4):
-        case 0:
-            del changed[key]
-        case 1:
-            changed[rng.choice(["id", "method", "params", "result", "error", "_meta", "x"])] = (
-                rng.choice(ODD)
-            )
-        case _:
-            changed[key] = mutated(changed[key], rng)
-    return changed
-
-
-def connections() -> list[Any]:
-    """One of each side in each state, some with requests of their own under way."""
-    early = make_client()
-    early.initialize()
-    asked = make_server()
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "c", "version": "1"},
-    }
-    feed(asked, request("i", "initialize", params))
-    busy_client = ready_client(tasks=TaskBook())
-    for _ in range(3):
-        busy_client.call_tool("t", progress=True)
-        busy_client.list_tools()
-        busy_client.subscribe("a:b")
-    busy_server = ready_server(tasks=TaskBook())
-    busy_server.list_roots()
-    busy_server.ping()
-    batches = ready_server(revisions=["2025-03-26"])
-    return [make_client(), make_server(), early, asked, busy_client, busy_server, batches]
-
-
-@pytest.mark.rule("JRPC-02", "GEN-03", "S29")
-@pytest.mark.parametrize("seed", range(8))
-def test_mutated_messages_raise_nothing_and_lose_nothing(seed: int) -> None:
-    rng = random.Random(seed)
-    corpus = messages()
-    for connection in connections():
-        for _ in range(400):
-            message = rng.choice(corpus)
-            for _ in range(rng.randrange(1, 4)):
-                message = mutated(message, rng)
-            text = json.dumps(message).encode()
-            if rng.random() < 0.1:
-                cut = rng.randrange(len(text) + 1)
-                text = text[:cut] + bytes([rng.randrange(256)]) + text[cut + 1 :]
-            connection.receive_data(text.replace(b"\n", b" ") + b"\n")
-            connection.data_to_send()
-            connection.handle_deadlines()
-        if connection.state is not ConnectionState.CLOSED:
-            assert feed(connection, request("still there?", "ping")) == []
-            assert sent(connection) == [result("still there?", {})]
-        connection.receive_eof()
-        assert connection.next_deadline() is None
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_any_bytes_give_the_same_events_in_any_chunks(seed: int) -> None:
-    rng = random.Random(seed)
-    corpus = messages()
-    lines = [json.dumps(mutated(rng.choice(corpus), rng)).encode() for _ in range(60)]
-    noise = bytes(rng.randrange(256) for _ in range(200))
-    data = b"\n".join([*lines, noise]) + b"\n"
-    whole = ready_server(limits=Limits(max_message_size=2000))
-    expected = whole.receive_data(data)
-    answers = whole.data_to_send()
-    parts = ready_server(limits=Limits(max_message_size=2000))
-    events: list[Any] = []
-    while data:
-        size = rng.randrange(1, 50)
-        events += parts.receive_data(data[:size])
-        data = data[size:]
-    assert repr(events) == repr(expected)
-    assert parts.data_to_send() == answers
-
+from .test_limits import STATUS
+from .test_tasks import DONE, TASK, World
 
 # ---- floods: what is kept is bounded
 
@@ -215,3 +112,159 @@ def test_a_clock_that_stands_still_or_jumps_is_no_trouble() -> None:
     clock.now += 10**9
     assert len(client.handle_deadlines()) == 1
     assert client.next_deadline() is None
+
+
+# ---- what fuzzing has found, and what was found on the way
+
+
+@pytest.mark.rule("JRPC-15", "CANC-08")
+@pytest.mark.parametrize("method", ["ping", "tools/call"])
+def test_a_batch_may_cancel_what_it_asks(method: str) -> None:
+    server = ready_server(revisions=["2025-03-26"])
+    params = {"name": "t"} if method == "tools/call" else {}
+    cancel = notification("notifications/cancelled", {"requestId": 1})
+    events = feed(server, [request(1, method, params), cancel, request(2, "ping")])
+    assert names(events) == ["RequestReceived", "RequestCancelled"] * (method == "tools/call")
+    answered = [1, 2] if method == "ping" else [2]
+    assert sent(server) == [[result(id, {}) for id in answered]]
+    assert not server._batch_of and not server.incoming
+
+
+@pytest.mark.rule("JRPC-05")
+def test_an_id_that_is_used_again_may_become_a_task_again() -> None:
+    world = World()
+    tasks = []
+    for _ in range(2):
+        feed(world.server, request("same", "tools/call", {"name": "t", "task": {}}))
+        tasks.append(world.server.create_task("same"))
+    sent(world.server)
+    for task in tasks:
+        world.book.complete(task.task_id, DONE)
+        [told] = sent(world.server)
+        assert told["params"]["taskId"] == task.task_id
+    assert not world.server._host._made and not world.server._host._task_ids
+
+
+@pytest.mark.rule("TASK-24")
+def test_task_24_two_requests_do_not_become_one_task() -> None:
+    world = World()
+    first, task = world.start(progress=True)
+    second = world.client.call_tool("t", {}, task=TASK, progress=True)
+    made = feed(world.client, result(second, {"task": unstructure(task)}))
+    assert names(made) == ["ProtocolViolation:TASK-24", "TaskCreated"]
+    progress = {"progressToken": second, "progress": 1}
+    assert names(feed(world.client, notification("notifications/progress", progress))) == [
+        "ProtocolViolation:PROG-14"
+    ]
+    ended = {**unstructure(task), "status": "completed"}
+    feed(world.client, notification("notifications/tasks/status", ended))
+    assert not world.client._us.requests._by_token
+    assert set(world.client.tasks) == {first, second}
+
+
+def test_limit_the_token_of_a_task_with_a_long_id_is_not_kept() -> None:
+    client = World().client
+    id = client.call_tool("t", {}, task=TASK, progress=True)
+    task = {**STATUS, "status": "working", "taskId": "x" * 2000}
+    assert names(feed(client, result(id, {"task": task}))) == ["TaskCreated"]
+    assert not client._us.requests._by_token
+
+
+def test_limit_news_of_a_task_put_off_the_next_look_and_leave_nothing_behind() -> None:
+    world = World()
+    _, task = world.start()
+    told = {**unstructure(task), "pollInterval": 86_400_000}
+    for n in range(1000):
+        news = notification("notifications/tasks/status", {**told, "statusMessage": str(n)})
+        assert names(feed(world.client, news)) == ["TaskStatusChanged"]
+    assert len(world.client._follower._polls) < 100
+    assert world.client.next_deadline() == world.clock.now + 86_400
+
+
+@pytest.mark.rule("TASK-14")
+def test_task_14_there_is_one_look_at_a_task_at_a_time() -> None:
+    world = World(client={"timeout": None, "max_timeout": None})
+    _, task = world.start()
+    told = {**unstructure(task), "pollInterval": 1000}
+    for n in range(20):
+        world.clock.now += 2
+        world.client.handle_deadlines()
+        news = notification("notifications/tasks/status", {**told, "statusMessage": str(n)})
+        feed(world.client, news)
+    assert [message["method"] for message in sent(world.client)] == ["tasks/get"]
+    [id] = world.client.outgoing
+    feed(world.client, result(id, told))
+    world.clock.now += 2
+    world.client.handle_deadlines()
+    assert [message["method"] for message in sent(world.client)] == ["tasks/get"]
+
+
+@pytest.mark.rule("RES-05", "RES-06")
+@pytest.mark.parametrize("how", ["refused", "given up"])
+def test_an_unsubscription_that_failed_leaves_the_subscription(how: str) -> None:
+    client = ready_client()
+    feed(client, result(client.subscribe("a:b"), {}))
+    id = client.unsubscribe("a:b")
+    if how == "refused":
+        feed(client, error(id, -32603))
+    else:
+        client.cancel_request(id)
+    assert not client._conversation.state.leaving
+    updated = notification("notifications/resources/updated", {"uri": "a:b"})
+    assert names(feed(client, updated)) == ["NotificationReceived"]
+    feed(client, result(client.unsubscribe("a:b"), {}))
+    assert names(feed(client, updated))[0] == "ProtocolViolation:RES-06"
+
+
+def test_limit_what_was_asked_is_not_kept_for_as_long_as_its_task() -> None:
+    world = World()
+    _, task = world.start()
+    [(request, _)] = world.server._host._made.values()
+    assert request.request is None
+    world.book.complete(task.task_id, DONE)
+    pump(world.client, world.server)
+    for connection in (world.client, world.server):
+        tasks = connection._conversation.state.tasks
+        assert [known.request for known in tasks.values()] == [None] * len(tasks)
+
+
+@pytest.mark.parametrize("make", [make_client, make_server, ready_client, ready_server])
+def test_limit_a_long_name_of_a_method_is_shortened_in_every_state(make: Any) -> None:
+    connection = make()
+    connection.data_to_send()
+    name = "x" * 10**6
+    for message in (request(1, name), notification(name), notification(name, []), request("x", "")):
+        for event in feed(connection, message):
+            assert len(event.detail) < 400
+    assert len(connection.data_to_send()) < 1000
+
+
+@pytest.mark.parametrize("wrong", [5, "x", [], None, {"content": 5}, {"content": [], "_meta": 5}])
+def test_a_saved_book_with_an_unusable_outcome_is_refused(wrong: Any) -> None:
+    world = World()
+    task = world.book.create("", "tools/call")
+    world.book.complete(task.task_id, DONE)
+    saved = json.loads(world.book.save())
+    saved["tasks"][0]["result"] = wrong
+    book = world.new_book()
+    with pytest.raises(StructureError):
+        book.load(json.dumps(saved))
+    assert book.record(task.task_id) is None
+
+
+def test_limit_giving_up_waiting_for_a_task_takes_the_same_time_however_many_wait() -> None:
+    world = World()
+    task = world.book.create("", "tools/call")
+
+    def cost(waiting: int) -> float:
+        ask = [request(n, "tasks/result", {"taskId": task.task_id}) for n in range(waiting)]
+        give_up = [
+            notification("notifications/cancelled", {"requestId": n}) for n in range(waiting)
+        ]
+        _, server = world.pair()
+        feed(server, *ask)
+        start = time.perf_counter()
+        feed(server, *give_up[::-1])
+        return (time.perf_counter() - start) / waiting
+
+    assert cost(8000) < 4 * min(cost(400) for _ in range(3))

@@ -25,6 +25,7 @@ from sansmcp import (
 )
 
 from .conftest import shared_path
+from .fuzz.corpus import changed, messages
 from .support import (
     CLIENT_INFO,
     Clock,
@@ -36,7 +37,6 @@ from .support import (
     request,
     result,
 )
-from .test_hostile import messages, mutated
 
 TOOL = {"name": "echo", "inputSchema": {"type": "object"}}
 GREETING = {
@@ -445,7 +445,7 @@ def test_nothing_raises_and_nothing_is_kept_without_bound() -> None:
     watch(monitor, *HANDSHAKE)
     rng, corpus = random.Random(0), messages()
     for number in range(3000):
-        message = mutated(mutated(rng.choice(corpus), rng), rng)
+        message = changed(changed(rng.choice(corpus), rng), rng)
         seen = monitor.receive_message(rng.choice([CLIENT, SERVER]), json.dumps(message))
         assert seen.number == number + 4
     for n in range(200):

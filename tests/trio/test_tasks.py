@@ -10,9 +10,16 @@ from typing import Any
 import pytest
 import trio
 
-from sansmcp import Implementation, LocalProtocolError, ProgressReceived, StructureError, TaskBook
+from sansmcp import (
+    Implementation,
+    LocalProtocolError,
+    ProgressReceived,
+    StructureError,
+    TaskBook,
+    TaskLimits,
+)
 from sansmcp import types as t
-from sansmcp.tasks import MemoryTaskStorage, TaskLimits, TaskRecord
+from sansmcp.tasks import MemoryTaskStorage, TaskRecord
 from sansmcp.trio import (
     ClientContext,
     ConnectionLost,
