@@ -133,6 +133,8 @@ class Monitor:
     Args:
         from_start: whether nothing was missed for certain; then a conversation that does not begin
             with `initialize` breaks a rule (LIFE-01).
+        gaps: whether messages are missing anywhere, as in a log of one direction; then all through
+            nothing is judged by what was not seen.
         limits: what is kept, and how large a message may be. What exceeds a limit is reported under
             the rule `LIMIT-01`, which is the monitor's own and nobody's fault.
         extensions: methods outside the specification that the two are known to use.
@@ -143,11 +145,15 @@ class Monitor:
         self,
         *,
         from_start: bool = False,
+        gaps: bool = False,
         limits: Limits | None = None,
         extensions: Iterable[RequestMethod | NotificationMethod] = (),
         validate: SchemaValidator | None = None,
     ) -> None:
+        if from_start and gaps:
+            raise ValueError("either nothing was missed or messages are missing; not both")
         self._from_start = from_start
+        self._gaps = gaps
         self._limits = limits or Limits()
         self._methods = MethodTable(extensions)
         self._validate = validate
@@ -174,6 +180,8 @@ class Monitor:
         self._due_tokens: OrderedDict[tuple[Side, t.ProgressToken], None] = OrderedDict()
         # Whether all tools of the server are known.
         self._all_tools = False
+        if self._gaps:
+            self._join()
 
     # ---- state
 
@@ -317,7 +325,7 @@ class Monitor:
             return
         method = message.get("method")
         if self._joined:
-            if method == "initialize" and side is CLIENT:
+            if method == "initialize" and side is CLIENT and not self._gaps:
                 self._begin()
             elif "result" in message:
                 self._learn(side, message)
@@ -528,7 +536,10 @@ class Monitor:
             known = self._conversation.state.tools
             # Only a list of one page is sure to be of one piece.
             self._all_tools = (
-                first and last and all(tool.name in known for tool in event.result.tools)
+                first
+                and last
+                and not self._gaps
+                and all(tool.name in known for tool in event.result.tools)
             )
         elif not self._conversation.state.tools:
             self._all_tools = False

@@ -378,6 +378,25 @@ def test_a_revision_that_is_not_known_here_is_not_judged() -> None:
     assert watch(Monitor(), HANDSHAKE[0], (SERVER, greeting), *later) == []
 
 
+@pytest.mark.parametrize("name", ["everything-2025-11-25", "everything-tasks-2025-11-25"])
+def test_pieces_of_a_recorded_conversation_raise_no_false_alarm(name: str) -> None:
+    recording = recorded(name)
+    true = {"ELIC-64", "TOOL-27"}
+    pieces = [[one for one in recording if one[0] is side] for side in (CLIENT, SERVER)]
+    rng = random.Random(1)
+    pieces += [[one for one in recording if rng.random() < 0.7] for _ in range(50)]
+    for piece in pieces:
+        monitor = Monitor(gaps=True)
+        assert {rule for rule, _ in watch(monitor, *piece)} <= true
+        # What is wrong by itself is seen all the same.
+        assert watch(monitor, (CLIENT, request("z", "tools/call", {}))) == [("GEN-03", CLIENT)]
+
+
+def test_nothing_missed_and_pieces_missing_do_not_go_together() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        Monitor(from_start=True, gaps=True)
+
+
 # ---- batches
 
 
