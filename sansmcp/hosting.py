@@ -281,8 +281,8 @@ class TaskHost:
         record = self._book.record(task_id, self._context)
         if record is None or record.task.status in TERMINAL:
             del self._made[task_id]
-            # A peer may have used the id again, for a task that is still at work.
-            if self._task_ids[request.id] == task_id:
+            # A peer may have used the id again, for a task that came later and may end earlier.
+            if self._task_ids.get(request.id) == task_id:
                 del self._task_ids[request.id]
             self._connection.retire_token(request)
         else:

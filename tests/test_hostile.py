@@ -131,14 +131,15 @@ def test_a_batch_may_cancel_what_it_asks(method: str) -> None:
 
 
 @pytest.mark.rule("JRPC-05")
-def test_an_id_that_is_used_again_may_become_a_task_again() -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_id_that_is_used_again_may_become_a_task_again(order: int) -> None:
     world = World()
     tasks = []
     for _ in range(2):
         feed(world.server, request("same", "tools/call", {"name": "t", "task": {}}))
         tasks.append(world.server.create_task("same"))
     sent(world.server)
-    for task in tasks:
+    for task in tasks[::order]:
         world.book.complete(task.task_id, DONE)
         [told] = sent(world.server)
         assert told["params"]["taskId"] == task.task_id
