@@ -18,6 +18,7 @@ from sansmcp import types as t
 from sansmcp.revisions import REVISIONS
 from sansmcp.trio import SessionError, serve_stdio
 
+from .check import check
 from .demo import demo_server
 from .session import Inspection, NoConversation, inspection
 from .summary import json_text, printable
@@ -36,6 +37,9 @@ _SIGNALS: Final = ("SIGTERM", "SIGHUP")
 @click.version_option(package_name="sansmcp")
 def cli() -> None:
     """The Model Context Protocol, seen working."""
+
+
+cli.add_command(check)
 
 
 class _JSONObject(click.ParamType[Any]):
