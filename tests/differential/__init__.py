@@ -1,0 +1,1 @@
+"""The same bytes into a server on `sansmcp` and one on the official SDK, both over stdio."""
