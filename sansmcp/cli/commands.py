@@ -24,6 +24,7 @@ from .session import Inspection, NoConversation, inspection
 from .summary import json_text, printable
 from .timeline import Timeline
 from .tour import take_tour
+from .trace import trace
 
 __all__ = ["cli"]
 
@@ -40,6 +41,7 @@ def cli() -> None:
 
 
 cli.add_command(check)
+cli.add_command(trace)
 
 
 class _JSONObject(click.ParamType[Any]):
