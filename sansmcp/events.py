@@ -317,7 +317,7 @@ class TaskExpired:
 
 @attrs.frozen
 class TaskBookFailed:
-    """The storage of a `TaskBook` raised while something of the peer's was received.
+    """A `TaskBook` could not serve the peer: its storage raised, or holds what cannot be told here.
 
     A request of the peer's is answered with -32603 then (TASK-63).
 

@@ -226,9 +226,18 @@ class TaskHost:
 
     def _answer(self, id: t.RequestId, record: TaskRecord) -> bool:
         """Answer `tasks/result` if the task has ended; says whether it has."""
-        task = record.task
-        if task.status not in TERMINAL:
+        if record.task.status not in TERMINAL:
             return False
+        try:
+            self._answer_with(id, record)
+        except LocalProtocolError as error:
+            # It was kept before anybody knew who would ask; this peer cannot be told.
+            self._connection.send_internal_error(id)
+            self.failures.append(TaskBookFailed(id, error))
+        return True
+
+    def _answer_with(self, id: t.RequestId, record: TaskRecord) -> None:
+        task = record.task
         if record.result is not None:
             related = {RELATED_TASK: {"taskId": task.task_id}}
             meta = {**record.result.get("_meta", {}), **related}
@@ -240,7 +249,6 @@ class TaskHost:
         else:
             # X-08: a task that was cancelled has no outcome to give.
             self._connection.send_error(id, INVALID_REQUEST, "The task was cancelled")
-        return True
 
     # ---- what goes by itself
 

@@ -19,6 +19,7 @@ from typing import Final, Protocol
 
 import attrs
 
+from .checks import check
 from .errors import LocalProtocolError, StructureError, shortened
 from .limits import TaskLimits
 from .methods import METHODS
@@ -352,7 +353,8 @@ class TaskBook:
 
         Raises:
             LocalProtocolError: there is no such task, it has its outcome already, the result is of
-                the wrong type for the task's method or larger than the limit.
+                the wrong type for the task's method, breaks a rule by itself (a key of `_meta`, say),
+                or is larger than the limit.
         """
         record = self._living(task_id, cancelled_is_fine=True)
         if record.task.status == "cancelled":
@@ -365,6 +367,8 @@ class TaskBook:
                 rule="TASK-40",
             )
         value = unstructure(result)
+        for broken in check(result):
+            raise LocalProtocolError(broken.detail, rule=broken.rule)
         self._check_size(value)
         failed = isinstance(result, CallToolResult) and result.is_error
         message = "The tool reported an error" if failed else None
@@ -439,7 +443,9 @@ class TaskBook:
         records = saved.tasks
         for index, record in enumerate(records):
             if record.result is not None:
-                structure(record.result, _result_type(record), at=f"tasks[{index}].result")
+                at = f"tasks[{index}].result"
+                for broken in check(structure(record.result, _result_type(record), at=at)):
+                    raise StructureError(at, broken.detail)
         ids = [record.task.task_id for record in records]
         for task_id in ids:
             if self._storage.get(task_id) is not None:

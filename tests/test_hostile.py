@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from sansmcp import Limits, ProtocolViolation, StructureError, unstructure
+from benchmarks.hostile import ATTACKS, Attack, cost_of
+from sansmcp import (
+    Limits,
+    LocalProtocolError,
+    ProtocolViolation,
+    StructureError,
+    TaskLimits,
+    unstructure,
+)
+from sansmcp.types import CallToolResult, ClientCapabilities, Error
 
 from .support import (
     Clock,
@@ -25,6 +34,45 @@ from .support import (
 )
 from .test_limits import STATUS
 from .test_tasks import DONE, TASK, World
+
+#: Small ones, so that a short attack gets past them.
+SMALL = Limits(
+    max_message_size=2 * 2**20,
+    max_requests_in_flight=20,
+    max_size_in_flight=200_000,
+    max_remembered_requests=20,
+    max_subscriptions=20,
+    max_elicitations=10,
+    max_known_tools=10,
+    max_known_tasks=10,
+)
+SMALL_BOOK = TaskLimits(per_context=20)
+
+
+@pytest.mark.rule("LIMIT-01")
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.about for attack in ATTACKS])
+def test_limit_an_attack_costs_no_more_the_longer_it_lasts(attack: Attack) -> None:
+    few = max(100 // attack.weight, 1)
+    many = 4 * few
+
+    def seconds(count: int) -> float:
+        return min(
+            cost_of(attack, count, SMALL, SMALL_BOOK, memory=False).seconds / count
+            for _ in range(2)
+        )
+
+    short = cost_of(attack, few, SMALL, SMALL_BOOK)
+    long = cost_of(attack, many, SMALL, SMALL_BOOK)
+    assert short.alive and long.alive
+    # What is kept is full by then, and grows no more.
+    assert long.kept < short.kept + 50_000
+    if attack.whole:
+        # What one call is given, it gives back: events and answers, all at once.
+        assert long.peak < 2000 * many
+    else:
+        assert long.peak < 8 * 2**20 + 20 * long.size / many
+    assert seconds(many) < 4 * seconds(few) + 20e-6
+
 
 # ---- floods: what is kept is bounded
 
@@ -269,3 +317,31 @@ def test_limit_giving_up_waiting_for_a_task_takes_the_same_time_however_many_wai
         return (time.perf_counter() - start) / waiting
 
     assert cost(8000) < 4 * min(cost(400) for _ in range(3))
+
+
+@pytest.mark.rule("META-02", "TASK-40")
+def test_an_outcome_that_cannot_be_sent_is_refused_when_it_is_kept() -> None:
+    world = World()
+    task = world.book.create("", "tools/call")
+    for wrong in ({"no key": 1}, {"a/": 1, "/": 2}, {"\ufeff": 1}):
+        with pytest.raises(LocalProtocolError, match="META-02"):
+            world.book.complete(task.task_id, CallToolResult([], meta=wrong))
+    world.book.complete(task.task_id, DONE)
+    saved = json.loads(world.book.save())
+    saved["tasks"][0]["result"]["_meta"] = {"no key": 1}
+    with pytest.raises(StructureError, match=r"tasks\[0\].result"):
+        world.new_book().load(json.dumps(saved))
+
+
+@pytest.mark.rule("ELIC-10")
+def test_an_outcome_that_is_not_for_this_peer_is_an_internal_error_and_told() -> None:
+    """URL elicitation is required, and the client has not declared that it can."""
+    world = World(client={"capabilities": ClientCapabilities()})
+    task = world.book.create("", "tools/call")
+    feed(world.server, request(1, "tasks/result", {"taskId": task.task_id}))
+    world.book.fail(task.task_id, Error(-32042, "See a page"))
+    assert [answer["error"]["code"] for answer in sent(world.server)] == [-32603]
+    events = feed(world.server, request(2, "tasks/result", {"taskId": task.task_id}))
+    assert names(events) == ["TaskBookFailed", "TaskBookFailed"]
+    assert [event.id for event in events] == [1, 2]
+    assert [answer["error"]["code"] for answer in sent(world.server)] == [-32603]

@@ -1,0 +1,1 @@
+"""Figures, each module printed as a table: `python -m benchmarks.NAME`."""
