@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -73,7 +74,7 @@ class Pipeline:
         self.ask(HANDSHAKE[0])
         self.stdin.write(json.dumps(HANDSHAKE[1]).encode() + b"\n")
 
-    def ask(self, message: dict[str, object]) -> None:
+    def ask(self, message: Mapping[str, object]) -> None:
         self.stdin.write(json.dumps(message).encode() + b"\n")
         self.stdout.readline()
 

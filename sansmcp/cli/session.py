@@ -1,8 +1,7 @@
 """A session with a server that is being looked at."""
 
-import os
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
@@ -18,11 +17,10 @@ from sansmcp.trio import (
     MessageReceived,
     MessageSent,
     Session,
-    Shutdown,
     VersionMismatchError,
-    connect_stdio,
 )
 
+from .targets import Command, Target, connect
 from .timeline import Timeline
 
 __all__ = ["Inspection", "NoConversation", "inspection"]
@@ -165,22 +163,20 @@ def _plausible(field: t.PrimitiveSchemaDefinition) -> Any:
 
 @asynccontextmanager
 async def inspection(
-    command: Sequence[str], timeline: Timeline, *, timeout: float, revision: str | None
+    target: Target, timeline: Timeline, *, timeout: float, revision: str | None
 ) -> AsyncIterator[Inspection]:
-    """Start a server, and have a session with it that the timeline shows.
-
-    The server gets our whole environment: it is what a person has asked us to run, as a shell does.
+    """Have a session with a server that the timeline shows.
 
     Args:
-        command: the program and its arguments.
+        target: where the server is.
         timeline: is told of everything that passes.
         timeout: seconds that an answer may take.
         revision: the only protocol revision to offer; None for all.
 
     Raises:
-        NoConversation: the command cannot be started, the parties have no revision in common, or
-            the server ends too soon.
-        SessionError: as `connect_stdio`, and what the body raises.
+        NoConversation: the command cannot be started or the address not be reached, the parties
+            have no revision in common, or the server ends too soon.
+        SessionError: as `open_session`, and what the body raises.
     """
     events: deque[Event] = deque(maxlen=_KEPT)
     last_words: deque[str] = deque(maxlen=1)
@@ -196,11 +192,9 @@ async def inspection(
 
     started = False
     try:
-        async with connect_stdio(
-            command,
-            env=os.environ,
+        async with connect(
+            target,
             stderr=listen,
-            shutdown=Shutdown(after_close=1, after_terminate=1),
             info=Implementation("sansmcp-inspect", __version__),
             sampling=_sample,
             elicitation=_elicit,
@@ -217,7 +211,8 @@ async def inspection(
         if started:
             raise
         reason = error.strerror or str(error)
-        raise NoConversation(f"cannot start {command[0]!r}: {reason}") from error
+        what = "start" if isinstance(target, Command) else "connect to"
+        raise NoConversation(f"cannot {what} {target}: {reason}") from error
     except VersionMismatchError as error:
         ours, theirs = ", ".join(error.supported), ", ".join(error.offered)
         detail = f"no common revision: offered {ours}; the server has {theirs or 'none'}"

@@ -242,7 +242,7 @@ def test_a_tool_of_the_reference_server_that_requires_a_task() -> None:
         (server("breaks_off"), "exit status 3"),
         (server("closes"), "the peer closed the connection"),
         (server("old"), "no common revision: offered 2025-11-25"),
-        (["--call", "nope", *server("sdk")], "nope"),
+        (["--timeout", "30", "--call", "nope", *server("sdk")], "nope"),
     ],
 )
 def test_a_bad_server_gives_one_clear_line_and_a_status(command: list[str], says: str) -> None:
@@ -369,18 +369,20 @@ def test_without_its_extra_the_command_says_what_to_install(tmp_path: Path) -> N
 def test_the_demo_server_keeps_its_wire_clean() -> None:
     """What is printed by accident, or by a child process, goes to stderr (STDIO-06)."""
     script = (
-        "import subprocess\n"
-        "from sansmcp.cli import commands\n"
+        "import subprocess, sys\n"
+        "import sansmcp.cli.serve\n"
+        "from sansmcp.cli.commands import cli\n"
+        "from sansmcp.cli.demo import demo_server\n"
         "from sansmcp.trio import ToolError\n"
         "from sansmcp.types import Tool\n"
-        "server = commands.demo_server()\n"
+        "server = demo_server()\n"
         "async def noisy(context, arguments):\n"
         "    print('a stray print', flush=True)\n"
         "    subprocess.run(['echo', 'a stray child'])\n"
         "    raise ToolError('heard?')\n"
         "server.add_tool(Tool('noisy', {'type': 'object'}), noisy)\n"
-        "commands.demo_server = lambda: server\n"
-        "commands.cli(['serve', '--stdio'])\n"
+        "sys.modules['sansmcp.cli.serve'].demo_server = lambda: server\n"
+        "cli(['serve', '--stdio'])\n"
     )
     done = run("inspect", "--call", "noisy", "--json", "--", sys.executable, "-c", script)
     assert done.returncode == 1
