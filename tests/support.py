@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 from sansmcp import ClientConnection, Implementation, ServerConnection, unstructure
+from sansmcp.testing import VirtualClock
+from sansmcp.testing import pump as _pump
 from sansmcp.types import (
     ClientCapabilities,
     ElicitationCapability,
@@ -37,14 +39,11 @@ SERVER_CAN = ServerCapabilities(
 )
 
 
-class Clock:
-    """Time that moves when told."""
+class Clock(VirtualClock):
+    """One that does not begin at 0, where too much comes out right by chance."""
 
     def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+        super().__init__(1000.0)
 
 
 def make_client(**options: Any) -> Any:
@@ -61,17 +60,8 @@ def make_server(**options: Any) -> Any:
 
 def pump(client: ClientConnection, server: ServerConnection) -> tuple[list[Any], list[Any]]:
     """Carry everything over until both are quiet; gives the client's events and the server's."""
-    of_client: list[Any] = []
-    of_server: list[Any] = []
-    while True:
-        to_server = client.data_to_send()
-        if to_server:
-            of_server += server.receive_data(to_server)
-        to_client = server.data_to_send()
-        if to_client:
-            of_client += client.receive_data(to_client)
-        if not to_server and not to_client:
-            return of_client, of_server
+    of_client, of_server, _ = _pump(client, server)
+    return of_client, of_server
 
 
 def ready_pair(

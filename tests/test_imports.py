@@ -40,13 +40,13 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def loaded_after(*names):
-    """The I/O modules that a fresh interpreter has loaded after these imports."""
+def loaded_after(*names, among=frozenset(IO_MODULES)):
+    """Which of `among`, the I/O modules, a fresh interpreter has loaded after these imports."""
     script = f"import sys, {', '.join(names)}\nprint(*sys.modules)"
     # -E and -s: nothing of the user's may load a thing beside what is asked for.
     command = [sys.executable, "-E", "-s", "-c", script]
     run = subprocess.run(command, cwd=PACKAGE.parent, check=True, stdout=subprocess.PIPE, text=True)
-    return IO_MODULES & set(run.stdout.split())
+    return among & set(run.stdout.split())
 
 
 def test_importing_sansmcp_loads_no_io_module():
@@ -55,6 +55,11 @@ def test_importing_sansmcp_loads_no_io_module():
 
 def test_no_module_of_the_core_loads_an_io_module():
     assert loaded_after(*map(module_name, CORE)) <= LOADED_BY_DEPENDENCIES
+
+
+def test_importing_the_tools_for_tests_loads_no_test_framework():
+    frameworks = {"hypothesis", "pytest", "trio"}
+    assert loaded_after("sansmcp.testing", among=frameworks) == set()
 
 
 def test_what_is_excused_is_loaded_by_the_dependencies():

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import attrs
@@ -33,11 +33,11 @@ from sansmcp import (
     unstructure,
 )
 from sansmcp.tasks import TERMINAL, MemoryTaskStorage
+from sansmcp.testing import VirtualClock
 
 from .support import (
     CLIENT_CAN,
     SERVER_CAN,
-    Clock,
     error,
     feed,
     names,
@@ -71,7 +71,7 @@ class World:
     """A client and a server with tasks, one clock for all of it, and ids that can be foretold."""
 
     def __init__(self, **options: Any) -> None:
-        self.clock = Clock()
+        self.clock = VirtualClock(1000.0, datetime(2025, 11, 25, 10, 30, tzinfo=UTC))
         self.ids = (f"task-{n}" for n in itertools.count(1))
         limits = options.pop("limits", None)
         self.book = self.new_book(limits=limits)
@@ -79,12 +79,7 @@ class World:
         self.client, self.server = self.pair(**options)
 
     def new_book(self, **options: Any) -> TaskBook:
-        start = datetime(2025, 11, 25, 10, 30, tzinfo=UTC)
-        return TaskBook(
-            new_id=lambda: next(self.ids),
-            wall_clock=lambda: start + timedelta(seconds=self.clock.now - 1000),
-            **options,
-        )
+        return TaskBook(new_id=lambda: next(self.ids), wall_clock=self.clock.wall_clock, **options)
 
     def pair(self, client: Any = None, server: Any = None, context: str = "") -> tuple[Any, Any]:
         return ready_pair(

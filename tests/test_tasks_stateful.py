@@ -5,7 +5,6 @@ that goes backwards, no task answered twice, nothing kept beyond the limits.
 """
 
 import itertools
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import attrs
@@ -57,13 +56,12 @@ class TaskMachine(RuleBasedStateMachine):
     def connect(self) -> None:
         self.clock = Clock()
         ids = itertools.count(1)
-        start = datetime(2025, 1, 1, tzinfo=UTC)
 
         def book() -> TaskBook:
             return TaskBook(
                 limits=TaskLimits(per_context=5, total=5, default_ttl=20_000),
                 new_id=lambda: f"task-{next(ids)}",
-                wall_clock=lambda: start + timedelta(seconds=self.clock.now),
+                wall_clock=self.clock.wall_clock,
                 page_size=2,
             )
 
