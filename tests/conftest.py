@@ -1,12 +1,14 @@
 """What all tests share: the Hypothesis profile, and the way to the project's shared folder."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from .support import broken_by_us, conversations
 
 # Every run tries the same examples, so that a red run means a change. SANSMCP_EXAMPLES asks for
 # more of them.
@@ -44,3 +46,13 @@ def cases(load: Callable[[], Iterable[Any]], arguments: int = 1) -> list[Any]:
     except pytest.skip.Exception as absent:
         reason = pytest.mark.skip(reason=str(absent))
         return [pytest.param(*[None] * arguments, marks=reason)]
+
+
+@pytest.fixture(autouse=True)
+def _our_connections_are_judged() -> Iterator[None]:
+    """Whatever a peer does in a test: what our connections say breaks no rule."""
+    conversations.clear()
+    yield
+    broken = broken_by_us()
+    if broken:
+        pytest.fail("\n\n".join(broken), pytrace=False)

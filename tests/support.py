@@ -6,8 +6,19 @@ Connections are typed as Any: half of the tests are about calls that a type chec
 import json
 from typing import Any
 
-from sansmcp import ClientConnection, Implementation, ServerConnection, unstructure
-from sansmcp.testing import VirtualClock
+from sansmcp import (
+    CLIENT,
+    SERVER,
+    ClientConnection,
+    Connection,
+    Implementation,
+    Monitor,
+    ServerConnection,
+    Side,
+    Transcript,
+    unstructure,
+)
+from sansmcp.testing import VirtualClock, judge, record
 from sansmcp.testing import pump as _pump
 from sansmcp.types import (
     ClientCapabilities,
@@ -47,15 +58,44 @@ class Clock(VirtualClock):
 
 
 def make_client(**options: Any) -> Any:
-    return ClientConnection(
-        CLIENT_INFO, **{"capabilities": CLIENT_CAN, "clock": Clock(), **options}
+    return _judged(
+        ClientConnection(CLIENT_INFO, **{"capabilities": CLIENT_CAN, "clock": Clock(), **options}),
+        options,
     )
 
 
 def make_server(**options: Any) -> Any:
-    return ServerConnection(
-        SERVER_INFO, **{"capabilities": SERVER_CAN, "clock": Clock(), **options}
+    return _judged(
+        ServerConnection(SERVER_INFO, **{"capabilities": SERVER_CAN, "clock": Clock(), **options}),
+        options,
     )
+
+
+#: What the connections of the running test have said and heard, and a monitor for each.
+conversations: list[tuple[Side, Transcript, Monitor]] = []
+
+
+def _judged(connection: Connection, options: dict[str, Any]) -> Connection:
+    """See to it that the connection is judged at the end of the test (see conftest)."""
+    side = CLIENT if isinstance(connection, ClientConnection) else SERVER
+    monitor = Monitor(
+        from_start=True,
+        limits=connection.limits,
+        extensions=options.get("extensions", ()),
+        validate=options.get("validate"),
+    )
+    conversations.append((side, record(connection), monitor))
+    return connection
+
+
+def broken_by_us() -> list[str]:
+    """The rules that our connections have broken in this test, and in what conversation."""
+    return [
+        f"{violation.rule.id}: {violation.detail}\n{transcript}"
+        for side, transcript, monitor in conversations
+        for violation in judge(transcript, monitor)
+        if violation.side is side
+    ]
 
 
 def pump(client: ClientConnection, server: ServerConnection) -> tuple[list[Any], list[Any]]:
@@ -89,8 +129,8 @@ def ready_server(**options: Any) -> Any:
         "clientInfo": unstructure(CLIENT_INFO),
     }
     feed(server, request("handshake", "initialize", params))
-    feed(server, notification("notifications/initialized"))
     server.data_to_send()
+    feed(server, notification("notifications/initialized"))
     return server
 
 
