@@ -12,6 +12,7 @@ from sansmcp import Monitor, Side, TranscriptError
 
 from .analysis import Analysis, analyse
 from .diagrams import mermaid, text_diagram
+from .picture import picture
 from .recordings import NoRecording, read_recording
 from .reports import json_report, junit_report, text_report
 from .summary import printable
@@ -36,12 +37,21 @@ def _diagram(analyses: Sequence[Analysis]) -> str:
     )
 
 
+def _html(analyses: Sequence[Analysis]) -> str:
+    if len(analyses) > 1:
+        raise click.UsageError(
+            f"a picture is of one conversation, and here are {len(analyses)}: choose one by --number"
+        )
+    return picture(analyses[0])
+
+
 _FORMATS: Final[dict[str, Callable[[Sequence[Analysis]], str]]] = {
     "text": _text,
     "json": json_report,
     "junit": junit_report,
     "diagram": _diagram,
     "mermaid": mermaid,
+    "html": _html,
 }
 
 
@@ -53,7 +63,7 @@ _FORMATS: Final[dict[str, Callable[[Sequence[Analysis]], str]]] = {
     type=click.Choice(list(_FORMATS)),
     default="text",
     show_default=True,
-    help="A report (text, json, junit), or a picture of the conversation (diagram, mermaid).",
+    help="A report (text, json, junit), or a picture of the conversation (diagram, mermaid, html).",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write into a file.")
 @click.option(
@@ -122,6 +132,7 @@ def _write(text: str, analyses: Sequence[Analysis], form: str, output: str | Non
         return
     if form == "text" and sys.stdout.isatty():
         text = text_report(analyses, color=True, width=_columns())
-    # Whatever the terminal cannot show is shown as its number, and is no reason to fail.
-    encoding = sys.stdout.encoding or "utf-8"
+    # Whatever the terminal cannot show is shown as its number, and is no reason to fail. A page says
+    # itself how it is encoded.
+    encoding = "utf-8" if form == "html" else sys.stdout.encoding or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace"), nl=False)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from sansmcp import CLIENT, SERVER, Side, Transcript
 from sansmcp.cli.analysis import Analysis, analyse
+from sansmcp.cli.commands import cli
 from sansmcp.cli.picture import picture
 from tests.conftest import shared_path
 from tests.support import error, notification, request, result
@@ -54,8 +56,8 @@ def show(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
     }
 
 
-def story() -> Analysis:
-    return analyse(Transcript.load(CONVERSATION), "A passage")
+def story(title: str = "A passage") -> Analysis:
+    return analyse(Transcript.load(CONVERSATION), title)
 
 
 def made_up(*messages: tuple[Side, Any], timed: bool = True) -> Analysis:
@@ -126,6 +128,21 @@ def test_a_picture_is_complete_where_nothing_was_said(show: Open) -> None:
     page = show(analyse(Transcript()))
     assert rows(page) == []
     assert "No rule broken" in page.text("#verdict")
+
+
+def test_check_draws_a_conversation(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["check", "--format=html", str(CONVERSATION)])
+    assert done.exit_code == 1  # as with any report
+    assert done.stdout_bytes.decode() == picture(story("conversation.ndjson"))
+    page = tmp_path / "page.html"
+    CliRunner().invoke(cli, ["check", "--format=html", "-o", str(page), str(CONVERSATION)])
+    assert page.read_bytes() == done.stdout_bytes
+
+
+def test_a_picture_is_of_one_conversation() -> None:
+    two = CliRunner().invoke(cli, ["check", "--format=html", *[str(CONVERSATION)] * 2])
+    assert two.exit_code == 2
+    assert "choose one by --number" in two.stderr
 
 
 # ---- what is seen
