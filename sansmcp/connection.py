@@ -673,6 +673,10 @@ class Connection:
         """
         error = t.Error(code, message, data)
         _advise(error)
+        self.reply_error(id, error)
+
+    def reply_error(self, id: t.RequestId, error: t.Error) -> None:
+        """`send_error` without a word about what is unwise."""
         self._answer(self._conversation.send_error(self._us, id, error), id)
 
     def send_internal_error(self, id: t.RequestId) -> None:

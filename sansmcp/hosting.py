@@ -244,8 +244,7 @@ class TaskHost:
             extra = {key: value for key, value in record.result.items() if key != "_meta"}
             self._connection.reply(id, t.GetTaskPayloadResult(meta=meta, extra=extra))
         elif record.error is not None:
-            error = record.error
-            self._connection.send_error(id, error.code, error.message, error.data)
+            self._connection.reply_error(id, record.error)
         else:
             # a task that was cancelled has no outcome to give.
             self._connection.send_error(id, INVALID_REQUEST, "The task was cancelled")

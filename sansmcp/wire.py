@@ -11,6 +11,7 @@ is no id; elsewhere an integer may be written `5.0`, as JSON Schema has it.
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from types import UnionType
@@ -204,8 +205,14 @@ def _integer(value: Any) -> int:
     raise _expected("an integer", value)
 
 
+_LARGEST: Final = int(sys.float_info.max)
+
+
 def _number(value: Any) -> float:
-    if value.__class__ is int or (value.__class__ is float and math.isfinite(value)):
+    # An integer that no float comes near could not be reckoned with, whatever is done with it.
+    if (value.__class__ is int and -_LARGEST <= value <= _LARGEST) or (
+        value.__class__ is float and math.isfinite(value)
+    ):
         number: float = value
         return number
     raise _expected("a number", value)

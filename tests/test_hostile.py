@@ -1,6 +1,7 @@
 """Whatever a peer sends: nothing raises, nothing hangs, and the next good message is read as usual."""
 
 import json
+import sys
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from sansmcp import (
     ProtocolViolation,
     StructureError,
     TaskLimits,
+    structure,
     unstructure,
 )
 from sansmcp.types import CallToolResult, ClientCapabilities, Error
@@ -345,3 +347,34 @@ def test_an_outcome_that_is_not_for_this_peer_is_an_internal_error_and_told() ->
     assert names(events) == ["TaskBookFailed", "TaskBookFailed"]
     assert [event.id for event in events] == [1, 2]
     assert [answer["error"]["code"] for answer in sent(world.server)] == [-32603]
+
+
+@pytest.mark.rule("GEN-03")
+@pytest.mark.parametrize("large", [2**1024 - 1, -(2**1024), 10**400])
+def test_gen_03_a_number_that_no_float_comes_near_is_refused(large: int) -> None:
+    """1e400 is refused as no JSON; its digits written out are no better."""
+    assert float(structure(int(sys.float_info.max), float)) == sys.float_info.max
+    with pytest.raises(StructureError, match="expected a number"):
+        structure(large, float)
+    client = ready_client()
+    id = client.call_tool("t", progress=True)
+    progress = {"progressToken": id, "progress": large}
+    assert names(feed(client, notification("notifications/progress", progress))) == [
+        "ProtocolViolation:GEN-03"
+    ]
+    world = World()
+    world.book.create("", "tools/call")
+    saved = json.loads(world.book.save())
+    saved["tasks"][0]["expires"] = large
+    with pytest.raises(StructureError, match="expires"):
+        world.new_book().load(json.dumps(saved))
+
+
+@pytest.mark.rule("JRPC-14", "TASK-41")
+def test_jrpc_14_nothing_is_said_about_an_error_when_it_is_too_late() -> None:
+    """Where warnings are errors, one more would be raised each time that the peer may be told."""
+    world = World()
+    task = world.book.create("", "tools/call")
+    feed(world.server, request(1, "tasks/result", {"taskId": task.task_id}))
+    world.book.fail(task.task_id, Error(7, "a\nb"))
+    assert sent(world.server)[0]["error"] == {"code": 7, "message": "a\nb"}
