@@ -3,10 +3,14 @@
 Run `python docs/make_tables.py`; a test fails where a page is out of date.
 """
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from sansmcp import METHODS, REVISIONS, TASK_TRANSITIONS
+import attrs
+
+from sansmcp import METHODS, REVISIONS, TASK_TRANSITIONS, Limits, TaskLimits
 from sansmcp.lifecycle import TRANSITIONS
 from sansmcp.methods import CLIENT, NotificationMethod, RequestMethod
 
@@ -56,10 +60,47 @@ def tasks() -> str:
     return _diagram("working", arrows, [a for a, after in TASK_TRANSITIONS.items() if not after])
 
 
+def _attributes(cls: type[Any]) -> Iterator[tuple[str, str]]:
+    """The attributes of a class and what its docstring says of them."""
+    assert cls.__doc__ is not None
+    _, _, text = cls.__doc__.partition("Attributes:\n")
+    for entry in re.split(r"\n        (?=\w)", "\n" + text.rstrip())[1:]:
+        name, _, meaning = entry.partition(": ")
+        yield name, " ".join(meaning.split())
+
+
+def _amount(value: Any) -> str:
+    if value >= 2**20 and value % 2**20 == 0:
+        return f"{value // 2**20} Mi"
+    return f"{value:,}"
+
+
+def _bounds(cls: type[Any]) -> str:
+    defaults = attrs.fields_dict(cls)
+    rows = [
+        f"| `{name}` | {_amount(defaults[name].default)} | {meaning} |"
+        for name, meaning in _attributes(cls)
+    ]
+    return "\n".join(
+        ["| bound | default | what it bounds, and what happens past it |", "|---|--:|---|", *rows]
+    )
+
+
+def connection_limits() -> str:
+    """The bounds of a connection."""
+    return _bounds(Limits)
+
+
+def task_limits() -> str:
+    """The bounds of a task book."""
+    return _bounds(TaskLimits)
+
+
 #: Page -> what is generated in it.
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
     "README.md": (methods,),
     "docs/reference/states.md": (lifecycle, tasks),
+    "docs/reference/limits.md": (connection_limits, task_limits),
 }
 
 

@@ -89,6 +89,8 @@ class StructureError(ValueError):
     def below(self, key: str) -> "StructureError":
         """The same, seen from one level above, where it lies under `key` (`[2]` in an array)."""
         key = key if len(key) <= 60 else f"{key[:40]}..."
+        if not key.isprintable():
+            key = repr(key)  # A line break of the peer's would make two lines of a log of one.
         joint = "" if not self.path or self.path[0] == "[" else "."
         return StructureError(f"{key}{joint}{self.path}", self.detail)
 

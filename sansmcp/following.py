@@ -24,6 +24,7 @@ from .events import (
     TaskCreated,
     TaskStatusChanged,
 )
+from .limits import MAX_POLL_INTERVAL, MIN_POLL_INTERVAL
 from .requests import RequestInFlight
 from .tasks import TERMINAL
 from .wire import structure, unstructure
@@ -35,11 +36,6 @@ __all__ = ["TaskFollower"]
 
 #: Milliseconds between two looks at a task, where the peer suggests nothing.
 _POLL_INTERVAL: Final = 1000
-#: Milliseconds between two looks at the least, whatever the peer suggests.
-_SHORTEST_INTERVAL: Final = 20
-
-#: And at the most.
-_LONGEST_INTERVAL: Final = 24 * 3600 * 1000
 
 
 @attrs.define(eq=False)
@@ -229,8 +225,8 @@ class TaskFollower:
 
     def _poll_later(self, followed: _Followed) -> None:
         interval = followed.task.poll_interval
-        interval = _POLL_INTERVAL if interval is None else max(interval, _SHORTEST_INTERVAL)
-        interval = min(interval, _LONGEST_INTERVAL)
+        interval = _POLL_INTERVAL if interval is None else max(interval, MIN_POLL_INTERVAL)
+        interval = min(interval, MAX_POLL_INTERVAL)
         followed.poll_at = self._connection.now() + interval / 1000
         if len(self._polls) > 2 * len(self._by_request) + 64:
             # Each time that a peer tells how a task stands, the next look is put off.

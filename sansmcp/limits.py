@@ -13,7 +13,15 @@ from typing import Final
 import attrs
 from attrs.validators import ge, optional
 
-__all__ = ["MAX_COLLIDING_IDS", "MAX_DIGITS", "MAX_NESTING", "Limits", "TaskLimits"]
+__all__ = [
+    "MAX_COLLIDING_IDS",
+    "MAX_DIGITS",
+    "MAX_NESTING",
+    "MAX_POLL_INTERVAL",
+    "MIN_POLL_INTERVAL",
+    "Limits",
+    "TaskLimits",
+]
 
 #: Levels of objects and arrays that are read in any case. How many more are, depends on the
 #: interpreter; a message with too many is no JSON to us (-32700). To count them in every message
@@ -25,6 +33,11 @@ MAX_DIGITS: Final = 4300
 #: refused (-32600; -32602 for a token). Random integers never do; but they can be chosen so that
 #: all of them do, and then a dictionary of them takes longer with each.
 MAX_COLLIDING_IDS: Final = 16
+
+#: Milliseconds between two looks at a task of the peer's at the least, whatever it suggests.
+MIN_POLL_INTERVAL: Final = 20
+#: And at the most.
+MAX_POLL_INTERVAL: Final = 24 * 3600 * 1000
 
 _HOUR: Final[int | None] = 3600 * 1000
 _DAY: Final[int | None] = 24 * 3600 * 1000

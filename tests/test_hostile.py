@@ -17,7 +17,7 @@ from sansmcp import (
     structure,
     unstructure,
 )
-from sansmcp.types import CallToolResult, ClientCapabilities, Error
+from sansmcp.types import CallToolResult, ClientCapabilities, CompleteRequestParams, Error
 
 from .support import (
     Clock,
@@ -378,3 +378,35 @@ def test_jrpc_14_nothing_is_said_about_an_error_when_it_is_too_late() -> None:
     feed(world.server, request(1, "tasks/result", {"taskId": task.task_id}))
     world.book.fail(task.task_id, Error(7, "a\nb"))
     assert sent(world.server)[0]["error"] == {"code": 7, "message": "a\nb"}
+
+
+@pytest.mark.parametrize("odd", ["\n", "\r", "\x1b[2J", "\u2028", "\u202e", "\x00"])
+def test_what_is_said_about_a_message_can_go_into_a_log(odd: str) -> None:
+    """No line of a peer's and no control character of its is in the details of a violation."""
+    name = f"a{odd}FAKE: all is well"
+    for connection in (ready_server(), make_server(), ready_client(), make_client()):
+        for message in (
+            request(1, name),
+            request(2, "completion/complete", {"context": {"arguments": {name: 5}}}),
+            request(name, "tools/call", {"name": 5, name: 5, "_meta": {name: 5}}),
+            request(3, "initialize", {"protocolVersion": name, name: 1}),
+            notification(name),
+            notification("notifications/cancelled", {"requestId": name}),
+            notification("notifications/progress", {"progressToken": name, "progress": name}),
+            notification("notifications/resources/updated", {"uri": name}),
+            result(name, {name: name}),
+            error(name, -32603, name),
+        ):
+            for event in feed(connection, message):
+                if isinstance(event, ProtocolViolation):
+                    assert event.detail.isprintable()
+    with pytest.raises(StructureError) as caught:
+        structure(
+            {
+                "ref": {"type": "ref/prompt", "name": "x"},
+                "argument": {"name": "a", "value": "b"},
+                "context": {"arguments": {name: 5}},
+            },
+            CompleteRequestParams,
+        )
+    assert str(caught.value).isprintable()

@@ -1,13 +1,18 @@
 """What happens past each bound is what `sansmcp.limits` says, and nothing else is lost."""
 
+import importlib
+import inspect
 import json
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import pytest
 
+import sansmcp.trio as trio_adapters
 import sansmcp.types as t
 from sansmcp import (
     ErrorReceived,
@@ -21,6 +26,8 @@ from sansmcp import (
     TaskBook,
     TaskLimits,
     decode_json,
+    limits,
+    unstructure,
 )
 from sansmcp.limits import MAX_COLLIDING_IDS, MAX_DIGITS, MAX_NESTING
 
@@ -373,3 +380,39 @@ def test_every_bound_has_a_test() -> None:
 def test_every_bound_is_documented_where_it_stands(cls: Any) -> None:
     for field in attrs.fields(cls):
         assert f"        {field.name}: " in cls.__doc__
+
+
+def _rows(page: str) -> dict[str, str]:
+    rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", page, re.M)
+    assert len(rows) == len(dict(rows))
+    return dict(rows)
+
+
+def test_the_page_has_every_bound_with_its_value() -> None:
+    """Those of `Limits` and `TaskLimits` are generated; the rest is written by hand."""
+    rows = _rows((Path(__file__).parents[1] / "docs" / "reference" / "limits.md").read_text())
+    for name in limits.__all__:
+        if isinstance(value := getattr(limits, name), int):
+            assert rows.pop(name) == f"{value:,}"
+    for cls in (Limits, TaskLimits):
+        for field in attrs.fields(cls):
+            del rows[field.name]
+    for name, shown in rows.items():
+        if "(" in name:
+            function, _, argument = name.partition("(")
+            of = getattr(trio_adapters, function)
+            value = inspect.signature(of).parameters[argument.removesuffix("=)")].default
+        else:
+            module, _, constant = name.rpartition(".")
+            value = getattr(importlib.import_module(module), constant)
+        mebi = shown.endswith(" Mi")
+        assert value == float(shown.removesuffix(" Mi").replace(",", "")) * (2**20 if mebi else 1)
+
+
+def test_limit_a_task_is_looked_at_neither_too_often_nor_too_seldom() -> None:
+    for interval, seconds in ((0, 0.02), (-5, 0.02), (10**30, 86_400), (500, 0.5)):
+        world = World()
+        _, task = world.start()
+        news = {**unstructure(task), "pollInterval": interval}
+        feed(world.client, notification("notifications/tasks/status", news))
+        assert world.client.next_deadline() == world.clock.now + seconds

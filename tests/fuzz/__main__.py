@@ -30,7 +30,10 @@ def main() -> None:
             return bytes(atheris.Mutate(data, max_size))
         return mutate(data, max_size, rng)
 
-    arguments = [sys.argv[0], f"-dict={words}", "-max_len=4096", *options, str(folder)]
+    named = [option for option in options if not option.startswith("-")]
+    arguments = [sys.argv[0], f"-dict={words}", "-max_len=4096", *options]
+    # Files that are named are run, and nothing else.
+    arguments += [] if named else [str(folder)]
     atheris.Setup(arguments, TARGETS[name], custom_mutator=mutated)
     atheris.Fuzz()
 

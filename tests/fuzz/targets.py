@@ -364,7 +364,8 @@ def check_events(events: list[Event]) -> None:
         assert repr(event)
         assert not isinstance(event, TaskBookFailed), event.error
         if isinstance(event, ProtocolViolation):
-            assert len(event.detail) < 400
+            # It can go into a log as it is: it is short, and has no lines of the peer's in it.
+            assert len(event.detail) < 400 and event.detail.isprintable(), event.detail
             if isinstance(event.message, (dict, list)):
                 encode_json(event.message)
         for name in ("request", "result", "notification", "error", "task", "reply"):
