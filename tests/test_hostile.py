@@ -314,11 +314,12 @@ def test_limit_giving_up_waiting_for_a_task_takes_the_same_time_however_many_wai
         ]
         _, server = world.pair()
         feed(server, *ask)
-        start = time.perf_counter()
+        start = time.process_time()
         feed(server, *give_up[::-1])
-        return (time.perf_counter() - start) / waiting
+        return (time.process_time() - start) / waiting
 
-    assert cost(8000) < 4 * min(cost(400) for _ in range(3))
+    # Were all that wait looked through each time, it would be twenty times as much.
+    assert min(cost(8000) for _ in range(2)) < 8 * min(cost(400) for _ in range(3))
 
 
 @pytest.mark.rule("META-02", "TASK-40")
