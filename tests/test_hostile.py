@@ -58,10 +58,7 @@ def test_limit_an_attack_costs_no_more_the_longer_it_lasts(attack: Attack) -> No
     many = 4 * few
 
     def seconds(count: int) -> float:
-        return min(
-            cost_of(attack, count, SMALL, SMALL_BOOK, memory=False).seconds / count
-            for _ in range(2)
-        )
+        return cost_of(attack, count, SMALL, SMALL_BOOK, memory=False).seconds / count
 
     short = cost_of(attack, few, SMALL, SMALL_BOOK)
     long = cost_of(attack, many, SMALL, SMALL_BOOK)
@@ -73,7 +70,8 @@ def test_limit_an_attack_costs_no_more_the_longer_it_lasts(attack: Attack) -> No
         assert long.peak < 2000 * many
     else:
         assert long.peak < 8 * 2**20 + 20 * long.size / many
-    assert seconds(many) < 4 * seconds(few) + 20e-6
+    # Did each message look through those before it, this would be 4. A busy machine is none once.
+    assert any(seconds(many) < 2 * seconds(few) + 20e-6 for _ in range(5))
 
 
 # ---- floods: what is kept is bounded
@@ -319,7 +317,7 @@ def test_limit_giving_up_waiting_for_a_task_takes_the_same_time_however_many_wai
         return (time.process_time() - start) / waiting
 
     # Were all that wait looked through each time, it would be twenty times as much.
-    assert min(cost(8000) for _ in range(2)) < 8 * min(cost(400) for _ in range(3))
+    assert any(cost(8000) < 4 * cost(400) for _ in range(5))
 
 
 @pytest.mark.rule("META-02", "TASK-40")
