@@ -4,7 +4,6 @@ It is a process of its own so that nothing of that can hold up the conversation.
 input come chunks of what the two sides sent, each after a head; see `HEAD`.
 """
 
-import json
 import os
 import signal
 import struct
@@ -12,7 +11,9 @@ import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
+
+import attrs
 
 from sansmcp import (
     CLIENT,
@@ -22,11 +23,14 @@ from sansmcp import (
     Monitor,
     Observation,
     Side,
+    StructureError,
     Transcript,
     Violation,
+    decode_json,
+    encode_json,
 )
 
-__all__ = ["CODES", "HEAD", "LOST", "Recorder", "main"]
+__all__ = ["CODES", "HEAD", "LOST", "MISSED", "Recorder", "main"]
 
 #: Before each chunk: who sent it, when (seconds since 1970), and how many bytes it has. A chunk
 #: without any is the end of that side.
@@ -34,6 +38,8 @@ HEAD: Final = struct.Struct("<BdI")
 CODES: Final[dict[Side, int]] = {CLIENT: 0, SERVER: 1}
 #: In the place of a side: so many bytes could not be recorded.
 LOST: Final = 2
+#: The member of a transcript's line that says how many bytes are missing before it.
+MISSED: Final = "missed"
 _SIDES: Final = {code: side for side, code in CODES.items()}
 _MASKED: Final = "[redacted]"
 #: Messages may be as long as their receiver allows, which is not for us to say.
@@ -54,20 +60,25 @@ class Recorder:
         self._redact = frozenset(redact)
         self._monitor = Monitor(from_start=True, limits=_LIMITS)
         self._messages = 0
-        self._lost = 0
+        self._lost = self._gap = 0
         self._broken: dict[str, Violation] = {}
-        self._file: BinaryIO | None = None
+        self._file: int | None = None
+        self._written = 0
         try:
-            # A transcript tells all that was said: others are not to read it.
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            self._file = open(handle, "wb", buffering=0)  # noqa: SIM115
+            # A transcript tells all that was said: others are not to read it. A pipe that nobody
+            # reads is no reason to wait.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+            self._file = os.open(path, flags, 0o600)
+            os.set_blocking(self._file, True)
         except OSError as error:
             self._stop(error)
 
     def receive(self, code: int, time: float, data: bytes) -> None:
         """Take a chunk of what passed, or the news of one that was lost."""
         if code == LOST:
-            self._lost += int.from_bytes(data, "little")
+            missed = int.from_bytes(data, "little")
+            self._lost += missed
+            self._gap += missed
             # What is missing would be taken for a fault of somebody's.
             self._monitor = Monitor(gaps=True, limits=_LIMITS)
             return
@@ -82,16 +93,28 @@ class Recorder:
             return
         line = Transcript()
         line.record(seen.side, _masked(seen, self._redact), seen.time)
+        if self._gap:
+            line.entries[0] = attrs.evolve(line.entries[0], extra={MISSED: self._gap})
+            self._gap = 0
         try:
-            self._file.write(line.to_ndjson())
+            self._write(self._file, line.to_ndjson())
         except OSError as error:
+            # A line that is cut short would make the whole unreadable.
+            with suppress(OSError):
+                os.ftruncate(self._file, self._written)
             self._stop(error)
+
+    def _write(self, file: int, line: bytes) -> None:
+        rest = line
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        self._written += len(line)
 
     def close(self) -> None:
         """Nothing more will be recorded."""
         if self._file is not None:
             with suppress(OSError):
-                self._file.close()
+                os.close(self._file)
 
     def _stop(self, error: OSError) -> None:
         self.close()
@@ -120,7 +143,7 @@ def tell(text: str) -> None:
         print(f"sansmcp trace: {text}", file=sys.stderr, flush=True)
 
 
-def _masked(seen: Observation, redact: Collection[str]) -> bytes | str:
+def _masked(seen: Observation, redact: frozenset[str]) -> bytes | str:
     """The text of a message, without what is to be kept secret."""
     if not redact:
         return seen.text
@@ -128,22 +151,30 @@ def _masked(seen: Observation, redact: Collection[str]) -> bytes | str:
         text = seen.text if isinstance(seen.text, str) else seen.text.decode("utf-8", "replace")
         # Where it ends nobody can say.
         return _MASKED if any(key in text for key in redact) else seen.text
-    masked, changed = _mask(seen.message, redact)
-    return json.dumps(masked, ensure_ascii=False) if changed else seen.text
+    # The monitor keeps parts of the message; these are others.
+    message = [decode_json(seen.text)]
+    if not _mask(message, redact):
+        return seen.text
+    try:
+        return encode_json(message[0])
+    except StructureError:
+        return _MASKED  # On the verge of what can be nested.
 
 
-def _mask(value: Any, redact: Collection[str]) -> tuple[Any, bool]:
-    """The value with what is secret masked, and whether there was anything."""
-    if isinstance(value, dict):
-        items = [
-            (key, (_MASKED, True) if key in redact else _mask(inner, redact))
-            for key, inner in value.items()
-        ]
-        return {key: made for key, (made, _) in items}, any(changed for _, (_, changed) in items)
-    if isinstance(value, list):
-        made = [_mask(inner, redact) for inner in value]
-        return [inner for inner, _ in made], any(changed for _, changed in made)
-    return value, False
+def _mask(value: Any, redact: frozenset[str]) -> bool:
+    """Mask what is secret in an array or object, however deep; says whether there was anything."""
+    found = False
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            for key in value.keys() & redact:
+                value[key] = _MASKED
+                found = True
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return found
 
 
 def main(arguments: Sequence[str]) -> None:

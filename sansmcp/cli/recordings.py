@@ -9,6 +9,8 @@ import attrs
 
 from sansmcp import CLIENT, METHODS, SERVER, DecodeError, Side, Transcript, decode_json
 
+from .recorder import MISSED
+
 __all__ = ["NoRecording", "Recording", "read_recording"]
 
 
@@ -71,7 +73,8 @@ def read_recording(text: str, title: str, side: Side | None = None) -> list[Reco
     lines = text.split("\n")
     first = _decoded(next((line for line in lines if line.strip()), ""))
     if isinstance(first, dict) and "from" in first and "jsonrpc" not in first and side is None:
-        return [Recording(title, Transcript.from_ndjson(text))]
+        transcript = Transcript.from_ndjson(text)
+        return [Recording(title, transcript, any(MISSED in entry.extra for entry in transcript))]
     logged = list(_logged(lines))
     if logged:
         return _of_log(title, logged)

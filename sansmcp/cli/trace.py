@@ -69,10 +69,7 @@ class Tap:
             if len(self._waiting) > _BACKLOG:
                 self._lost += len(data)
                 return
-            if self._lost:
-                told = self._lost.to_bytes(8, "little")
-                self._waiting += HEAD.pack(LOST, time.time(), len(told)) + told
-                self._lost = 0
+            self._tell_lost()
             chunk = HEAD.pack(CODES[side], time.time(), len(data)) + data
             if not self._waiting:
                 # As a rule there is room in the pipe, and that is all.
@@ -80,6 +77,12 @@ class Tap:
             if chunk:
                 self._waiting += chunk
                 self._changed.notify()
+
+    def _tell_lost(self) -> None:
+        if self._lost:
+            told = self._lost.to_bytes(8, "little")
+            self._waiting += HEAD.pack(LOST, time.time(), len(told)) + told
+            self._lost = 0
 
     def _write(self, data: bytes | bytearray) -> int:
         try:
@@ -108,6 +111,8 @@ class Tap:
     def close(self) -> None:
         """Nothing more will pass; wait until all is recorded, but not for ever."""
         with self._changed:
+            if not self._ended:
+                self._tell_lost()
             self._ended = True
             self._changed.notify()
         self._flusher.join(_RECORDER_GRACE)

@@ -13,6 +13,7 @@ import pytest
 
 from sansmcp import CLIENT, SERVER, Monitor, Transcript
 from sansmcp.cli.recorder import CODES, LOST, Recorder
+from sansmcp.cli.recordings import read_recording
 from sansmcp.trio import connect_stdio
 from tests.test_monitor import HANDSHAKE
 
@@ -216,6 +217,17 @@ def test_secrets_are_masked_in_what_is_recorded_and_nowhere_else(tmp_path: Path)
     assert "s3cret" not in done.stderr.decode()
 
 
+@pytest.mark.parametrize("depth", [100, 500, 900])
+def test_secrets_are_masked_however_deep_they_lie(depth: int, tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "t", ["token"])
+    deep = b"[" * depth + b'{"token": "s3cret"}' + b"]" * depth
+    recorder.receive(CODES[CLIENT], 0.0, b'{"method": "x", "params": {"p": %b}}\n' % deep)
+    recorder.receive(CODES[CLIENT], 0.0, b'{"after": 1}\n')
+    recorder.close()
+    assert b"s3cret" not in (tmp_path / "t").read_bytes()
+    assert len(Transcript.load(tmp_path / "t")) == 2
+
+
 # ---- whatever happens to the recording
 
 
@@ -226,6 +238,38 @@ def test_a_recording_that_fails_is_told_once_and_disturbs_nothing(output: str) -
     assert (done.returncode, done.stdout) == (0, data)
     assert done.stderr.decode().count("is not recorded any further") == 1
     assert "2,000 messages; " in done.stderr.decode()
+
+
+def test_a_disk_that_fills_up_leaves_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    data = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * 1000
+    # The shell's limit for files stands for the disk's: both cut a write short, then refuse it.
+    command = ["sh", "-c", 'ulimit -f 20 && exec "$@"', "sh", *TRACE, "-o", str(path), "--", *CAT]
+    done = subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, data)
+    assert done.stderr.decode().count("is not recorded any further") == 1
+    assert "2,000 messages; " in done.stderr.decode()
+    assert path.stat().st_size > 5000
+    assert 10 < len(Transcript.load(path)) < 2000
+
+
+def test_a_pipe_whose_reader_goes_away(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t")
+    reader = os.open(tmp_path / "t", os.O_RDONLY | os.O_NONBLOCK)
+    recorder = Recorder(tmp_path / "t", ())
+    recorder.receive(CODES[CLIENT], 0.0, b"{}\n")
+    assert os.read(reader, 1000).startswith(b'{"from":"client"')
+    os.close(reader)
+    recorder.receive(CODES[CLIENT], 0.0, b"{}\n{}\n")
+    assert recorder.verdict().startswith("3 messages; ")
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "t")
+    Recorder(tmp_path / "t", ())
+    assert "is not recorded any further" in capsys.readouterr().err
 
 
 def test_a_recorder_that_dies_disturbs_nothing(tmp_path: Path) -> None:
@@ -270,6 +314,10 @@ def test_what_could_not_be_recorded_is_held_against_nobody(tmp_path: Path) -> No
     recorder.receive(CODES[SERVER], 0.0, b'{"jsonrpc": "2.0", "id": 77, "result": {}}\n')
     recorder.close()
     assert "12,345 bytes not recorded; no rule broken" in recorder.verdict()
+    # Whoever reads the transcript later is not to take what is missing for a fault either.
+    assert json.loads((tmp_path / "t").read_bytes().splitlines()[1])["missed"] == 12345
+    [recording] = read_recording((tmp_path / "t").read_text(), "t")
+    assert recording.gaps
 
 
 def _timed(line: tuple[int, bytes]) -> tuple[int, float, bytes]:
