@@ -52,6 +52,7 @@ class Browser:
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
+        self._page: Path | None = None
         self._session = ""
         session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._session = f"/session/{session['sessionId']}"
@@ -66,7 +67,9 @@ class Browser:
 
     def open(self, page: Path, fragment: str = "") -> None:
         """Load a page, forgetting what the last one logged."""
-        self._call("POST", "/url", {"url": "about:blank"})
+        if page == self._page:  # Else another fragment would load nothing.
+            self._call("POST", "/url", {"url": "about:blank"})
+        self._page = page
         self.log(), self.requests()
         self._call("POST", "/url", {"url": page.as_uri() + fragment})
 
@@ -94,7 +97,6 @@ class Browser:
         self._call(
             "POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": actions}]}
         )
-        self.settled()
 
     def click(self, selector: str) -> None:
         """Click on the element that a CSS selector finds first."""

@@ -471,21 +471,47 @@ def test_dark_and_light_by_the_system_and_by_the_button_with_contrast(show: Open
     assert (page.text("#theme"), page.js(background)) == ("Theme: dark", seen["dark"])
 
 
-def test_on_400_pixels_nothing_sticks_out(show: Open) -> None:
+@pytest.mark.parametrize("timed", [True, False])
+def test_nothing_sticks_out_of_a_window_of_any_width(timed: bool, show: Open) -> None:
+    page = show(made_up((CLIENT, request(1, "tools/call", {"name": "x" * 300})), timed=timed))
+    for width in (1400, 900, 400):
+        page.resize(width, 800)
+        for keys in (("Home", "Enter"), ("Escape",)):
+            page.press(*keys)
+            assert page.js("return document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_narrow_screen_what_is_read_does_not_cover_its_row(show: Open) -> None:
     page = show(story())
     page.resize(400, 800)
-    page.js("location.reload()")
-    page.settled()
-    for key in ("j", "Enter"):
-        page.press(key)
-        assert page.js("return document.documentElement.scrollWidth") <= 400
-    # What is read covers the lower part, and never its own row.
-    page.press("Escape", "End", "Enter")
+    page.press("End", "Enter")
     row, pane = page.js(
         "return [document.getElementById('m41').getBoundingClientRect().bottom,"
         " document.getElementById('detail').getBoundingClientRect().top]"
     )
     assert row <= pane
+
+
+def test_the_headings_stay_below_the_tools(show: Open) -> None:
+    page = show(story())
+    for width in (1400, 900, 400):
+        page.resize(width, 500)
+        page.press("End")
+        tools, heads = page.js(
+            "return [document.getElementById('toolbar').getBoundingClientRect().bottom,"
+            " document.getElementById('heads').getBoundingClientRect().top]"
+        )
+        assert abs(tools - heads) <= 1
+
+
+def test_messages_are_in_the_document_in_their_order(show: Open) -> None:
+    page = show(story())
+    page.resize(1400, 400)
+    drawn = "return [...document.querySelectorAll('.row[data-n]')].map(row => +row.dataset.n)"
+    for key in ("j", "End", "Home", "p", "End"):
+        page.press(key)
+        numbers = page.js(drawn)
+        assert numbers == sorted(numbers) and len(numbers) < 41
 
 
 def test_all_messages_are_printed(show: Open) -> None:

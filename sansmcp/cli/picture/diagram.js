@@ -28,7 +28,13 @@ class Diagram {
       });
     };
     addEventListener("scroll", soon, { passive: true });
-    new ResizeObserver(soon).observe(document.body);
+    addEventListener("resize", soon);
+    // The headings stay below the tools, however many lines those take.
+    new ResizeObserver(([{ target }]) => {
+      document.documentElement.style.setProperty("--tools", `${target.offsetHeight}px`);
+      soon();
+    }).observe($("toolbar"));
+    new ResizeObserver(soon).observe($("about"));
     addEventListener("beforeprint", () => this.#print(true));
     addEventListener("afterprint", () => this.#print(false));
   }
@@ -128,12 +134,16 @@ class Diagram {
         this.drawn.delete(index);
       }
     }
-    for (const [index, i] of wanted) {
-      if (!this.drawn.has(index)) this.#add(index, i);
+    // They are in the document in their order, for those who read that and see no places.
+    let next = this.rows.firstElementChild;
+    for (const [index, i] of [...wanted].sort(([, a], [, b]) => a - b)) {
+      const row = this.drawn.get(index) ?? this.#draw(index, i);
+      if (row === next) next = next.nextElementSibling;
+      else this.rows.insertBefore(row, next);
     }
   }
 
-  #add(index, i) {
+  #draw(index, i) {
     const { messages } = this.conversation;
     const height = this.tops[i + 1] - this.tops[i];
     const before = height < 3 * ROW ? 0 : pause(messages[this.indexes[i - 1]], messages[index]);
@@ -144,7 +154,7 @@ class Diagram {
     row.style.top = `${this.tops[i]}px`;
     row.style.height = `${height}px`;
     this.drawn.set(index, row);
-    this.rows.append(row);
+    return row;
   }
 
   #print(printing) {
@@ -154,7 +164,7 @@ class Diagram {
       this.draw();
       return;
     }
-    this.indexes.slice(0, PRINTED).forEach((index, i) => this.#add(index, i));
+    this.rows.append(...this.indexes.slice(0, PRINTED).map((index, i) => this.#draw(index, i)));
     if (this.indexes.length > PRINTED) {
       const more = `${count(this.indexes.length - PRINTED, "more message")}: filter, to print them.`;
       this.rows.append(el("p", { class: "more" }, more));

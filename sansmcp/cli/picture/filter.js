@@ -56,10 +56,10 @@ function written(field, value) {
   return `${field}:${/\s/.test(plain) ? `"${plain}"` : plain}`;
 }
 
-/** The query with one field's terms replaced by a single one, or by none. */
+/** The query with what it wants of one field replaced by a value, or by nothing. */
 function withField(query, field, value) {
   const others = [...query.trim().matchAll(TERM)]
-    .filter((match) => match[2] !== field)
+    .filter(([, minus, name]) => name !== field || minus === "-")
     .map((match) => match[0]);
   return [...others, ...(value ? [written(field, value)] : [])].join(" ");
 }

@@ -212,6 +212,11 @@ $("previous").disabled = $("next").disabled = $("violations").disabled = !conver
 // On a narrow screen the summary would be all that is seen at first.
 $("about").open = !matchMedia("(max-width: 720px)").matches;
 
-const wanted = /^#(\d+)$/.exec(location.hash);
-if (wanted) go(Number(wanted[1]));
+function followAddress() {
+  const wanted = /^#(\d+)$/.exec(location.hash);
+  if (wanted) go(Number(wanted[1]));
+}
+
+addEventListener("hashchange", followAddress);
+followAddress();
 prepare(conversation.messages);

@@ -59,14 +59,13 @@ class Conversation {
   #requestBar(request) {
     const index = (number) => this.byNumber.get(number)?.index;
     const last = this.messages.length - 1;
-    const heard = [request.answer, request.cancelled, ...request.progress].map(index);
-    const ends = heard.filter((at) => at !== undefined);
+    const heard = [request.n, request.answer, request.cancelled, ...request.progress].map(index);
     const open = request.outcome === "open";
     return {
       request,
       at: request.side === "client" ? "server" : "client",
       from: index(request.n),
-      to: open ? last : Math.max(index(request.n), ...ends),
+      to: open ? last : heard.reduce((latest, at) => Math.max(latest, at ?? 0), 0),
       open,
       cancelled: index(request.cancelled),
       ticks: new Set(request.progress.map(index)),
