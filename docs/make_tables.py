@@ -3,6 +3,7 @@
 Run `python docs/make_tables.py`; a test fails where a page is out of date.
 """
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -62,9 +63,9 @@ def tasks() -> str:
 
 def _attributes(cls: type[Any]) -> Iterator[tuple[str, str]]:
     """The attributes of a class and what its docstring says of them."""
-    assert cls.__doc__ is not None
-    _, _, text = cls.__doc__.partition("Attributes:\n")
-    for entry in re.split(r"\n        (?=\w)", "\n" + text.rstrip())[1:]:
+    # `getdoc` takes the indentation off that Python before 3.13 leaves.
+    _, _, text = str(inspect.getdoc(cls)).partition("Attributes:\n")
+    for entry in re.split(r"\n    (?=\w)", "\n" + text.rstrip())[1:]:
         name, _, meaning = entry.partition(": ")
         yield name, " ".join(meaning.split())
 
