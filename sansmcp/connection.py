@@ -139,7 +139,7 @@ class Connection:
         # What we say of ourselves is said without being asked, when there is nobody to tell of a
         # mistake in it.
         encode_json([unstructure(info), unstructure(self._capabilities)])
-        self._us.introduce(info, self._capabilities)
+        self._us.introduce(info, self._capabilities, self._conversation.revisions[0])
         self._framer = LineFramer(self.limits.max_message_size)
         self._queue: deque[OutgoingMessage] = deque()
         # Our requests that are to become tasks and are not answered yet.

@@ -81,7 +81,7 @@ def _check_unsubscribe(state: ConversationState, params: Any) -> Iterator[Broken
 
 
 def _initialize_sent(state: ConversationState, params: Any) -> None:
-    state.client.introduce(params.client_info, params.capabilities)
+    state.client.introduce(params.client_info, params.capabilities, params.protocol_version)
 
 
 def _elicit_sent(state: ConversationState, params: Any) -> None:
@@ -101,7 +101,7 @@ def _subscribe_sent(state: ConversationState, params: Any) -> None:
 
 
 def _initialize_answered(state: ConversationState, params: Any, result: Any) -> None:
-    state.server.introduce(result.server_info, result.capabilities)
+    state.server.introduce(result.server_info, result.capabilities, result.protocol_version)
     state.instructions = result.instructions
     state.agree_on(result.protocol_version)
 

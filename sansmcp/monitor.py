@@ -6,7 +6,7 @@ has kept it, and judges both by the rules that a connection keeps itself and hol
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import attrs
 
@@ -33,8 +33,6 @@ from .state import KnownTask, Party
 from .wire import decode_json, structure
 
 __all__ = ["Monitor", "Observation", "Violation"]
-
-_Value = TypeVar("_Value")
 
 #: Rules that are about something said before, which a monitor that came later has not heard.
 _ABOUT_THE_PAST: Final = frozenset({"JRPC-06", "PROG-07", "CANC-01", "RES-05", "RES-06", "LIFE-01"})
@@ -174,9 +172,12 @@ class Monitor:
             validate=self._validate,
         )
         self._joined = False
-        # Who asked and the id -> how a request is to be answered that is not as it should be; and
-        # the progress tokens of those.
-        self._due: OrderedDict[tuple[Side, t.RequestId], _Due] = OrderedDict()
+        # Rules that are not judged, since what they are about was not seen or is forgotten.
+        self._unjudged: set[str] = set()
+        # Who asked and the id -> how a request is to be answered that is not as it should be: one
+        # entry for each request with that id, oldest first. And the progress tokens of those.
+        self._due: OrderedDict[tuple[Side, t.RequestId], tuple[_Due, ...]] = OrderedDict()
+        self._due_count = 0
         self._due_tokens: OrderedDict[tuple[Side, t.ProgressToken], None] = OrderedDict()
         # Whether all tools of the server are known.
         self._all_tools = False
@@ -340,7 +341,7 @@ class Monitor:
             id = message.get("id")
             early = (
                 not isinstance(id, (str, int))
-                or self._answers(side, id) is not None
+                or (self._party(side).other.side, id) in self._due
                 or self._party(side).other.requests.status(id) is not None
             )
         if early:
@@ -352,6 +353,7 @@ class Monitor:
     def _join(self) -> None:
         """The handshake is over; what was agreed on is not known."""
         self._joined = True
+        self._unjudged |= _ABOUT_THE_PAST
         state = self._conversation.state
         state.lifecycle = ConnectionState.READY
         state.client.assume()
@@ -371,7 +373,9 @@ class Monitor:
         except StructureError:
             return
         if greeting.protocol_version in REVISIONS:
-            state.server.introduce(greeting.server_info, greeting.capabilities)
+            state.server.introduce(
+                greeting.server_info, greeting.capabilities, greeting.protocol_version
+            )
             state.instructions = greeting.instructions
             state.agree_on(greeting.protocol_version)
 
@@ -434,11 +438,11 @@ class Monitor:
         return events
 
     def _violation(self, party: Party, event: ProtocolViolation, due: _Due | None) -> list[Event]:
-        if self._joined and event.rule in _ABOUT_THE_PAST:
-            return []
         if event.rule == "JRPC-06" and due is not None:
             # The answer to a request that was refused here, and that the receiver has to answer.
             return self._judge_refusal(event.message, due)
+        if event.rule in self._unjudged:
+            return []
         if event.rule == "CANC-01" and self._concerns_refused(party, event.message):
             return []
         if event.rule == "PROG-07" and self._concerns_refused(party.other, event.message):
@@ -490,19 +494,19 @@ class Monitor:
         token = meta.get(PROGRESS_TOKEN) if isinstance(meta, dict) else None
         crowd = self._party(side).requests.crowded
         if (type(token) is str or type(token) is int) and not crowd(token):
-            self._keep(self._due_tokens, (side, token), None)
+            self._due_tokens[side, token] = None
+            if len(self._due_tokens) > self._limits.max_remembered_requests:
+                self._due_tokens.popitem(last=False)
+                self._unjudged.add("PROG-07")
 
     def _is_due(self, side: Side, id: t.RequestId, due: _Due | None) -> None:
-        self._keep(self._due, (side, id), due or _ANY_ANSWER)
-
-    def _keep(self, memory: "OrderedDict[Any, _Value]", key: Any, value: _Value) -> None:
-        memory[key] = value
-        if len(memory) > self._limits.max_remembered_requests:
-            memory.popitem(last=False)
-
-    def _answers(self, side: Side, id: t.RequestId) -> _Due | None:
-        other = CLIENT if side is SERVER else SERVER
-        return self._due.get((other, id))
+        key = (side, id)
+        self._due[key] = (*self._due.pop(key, ()), due or _ANY_ANSWER)
+        self._due_count += 1
+        if self._due_count > self._limits.max_remembered_requests:
+            _, forgotten = self._due.popitem(last=False)
+            self._due_count -= len(forgotten)
+            self._unjudged |= {"JRPC-06", "CANC-01"}
 
     def _due_answer(self, party: Party, message: t.JSONValue) -> _Due | None:
         """What is due where this message answers a request that is not as it should be."""
@@ -512,9 +516,17 @@ class Monitor:
         if type(id) is not str and type(id) is not int:
             return None
         key = (party.other.side, id)
-        if self._due.get(key) is _ANY_ANSWER and party.other.requests.get(id) is not None:
+        due = self._due.get(key)
+        if due is None:
+            return None
+        if due[0] is _ANY_ANSWER and party.other.requests.get(id) is not None:
             return None  # It answers the first of two requests with one id; the other's is to come.
-        return self._due.pop(key, None)
+        self._due_count -= 1
+        if len(due) == 1:
+            del self._due[key]
+        else:
+            self._due[key] = due[1:]
+        return due[0]
 
     def _concerns_refused(self, asker: Party, message: t.JSONValue) -> bool:
         """Whether a cancellation or progress is about a request that was refused here."""

@@ -144,6 +144,8 @@ def adapted(obj: Any, revision: str) -> Any:
             continue
         older = adapted(value, revision)
         if older is not value:
+            if isinstance(value, t.ElicitationCapability) and value.form is None:
+                older = None  # Without modes it would mean form mode (ELIC-08).
             changes[field.name] = older
     return attrs.evolve(obj, **changes) if changes else obj
 

@@ -12,7 +12,7 @@ from .lifecycle import ConnectionState
 from .limits import Limits
 from .methods import CLIENT, METHODS, SERVER, Side
 from .requests import RequestInFlight, RequestStatus, RequestTable
-from .revisions import REVISIONS, Revision
+from .revisions import REVISIONS, Revision, adapted
 from .tasks import TASK_TRANSITIONS, TERMINAL
 from .types import (
     ClientCapabilities,
@@ -105,12 +105,18 @@ class Party:
         self.declared: frozenset[str] = frozenset()
 
     def introduce(
-        self, info: Implementation, capabilities: ClientCapabilities | ServerCapabilities
+        self,
+        info: Implementation,
+        capabilities: ClientCapabilities | ServerCapabilities,
+        revision: str,
     ) -> None:
-        """It has said who it is and what it can do."""
+        """It has said who it is and what it can do, in the words of a revision.
+
+        What the revision has no word for is not declared: a connection does not send it (LIFE-14).
+        """
         self.info = info
         self.capabilities = capabilities
-        self.declared = declared_in(capabilities)
+        self.declared = declared_in(adapted(capabilities, revision))
 
     def assume(self) -> None:
         """What it has declared was not heard: nothing is held against it for want of a capability."""

@@ -200,8 +200,7 @@ def test_life_15_undeclared_notifications_are_reported_and_delivered() -> None:
     assert isinstance(events[0], ProtocolViolation) and isinstance(events[1], NotificationReceived)
 
 
-@pytest.mark.rule("ELIC-08", "ELIC-09", "ELIC-10", "ELIC-43", "S19")
-@pytest.mark.parametrize(
+_DECLARED = pytest.mark.parametrize(
     ("declared", "form", "url"),
     [
         (ElicitationCapability(), True, False),
@@ -211,6 +210,26 @@ def test_life_15_undeclared_notifications_are_reported_and_delivered() -> None:
         (ElicitationCapability(extra={"voice": {}}), True, False),
     ],
 )
+
+
+@pytest.mark.rule("ELIC-08", "ELIC-10", "LIFE-14")
+@_DECLARED
+def test_elic_10_an_older_revision_has_no_modes_to_declare(declared, form, url) -> None:
+    client, server = ready_pair(
+        {"capabilities": ClientCapabilities(elicitation=declared), "revisions": ["2025-06-18"]}
+    )
+    form_mode = declared.form is not None or declared.url is None
+    assert (server.peer_capabilities.elicitation is not None) is form_mode
+    with pytest.raises(LocalProtocolError):
+        server.elicit_url("?", "e", "https://example.com/")
+    params = {"mode": "url", "message": "?", "elicitationId": "e", "url": "https://example.com/"}
+    events = feed(client, request(1, "elicitation/create", params))
+    assert "RequestReceived" not in names(events)
+    assert sent(client)[-1]["error"]["code"] in (-32602, -32601)
+
+
+@pytest.mark.rule("ELIC-08", "ELIC-09", "ELIC-10", "ELIC-43", "S19")
+@_DECLARED
 def test_elic_10_only_declared_modes_are_used(declared, form, url) -> None:
     client, server = ready_pair({"capabilities": ClientCapabilities(elicitation=declared)})
     attempts = [

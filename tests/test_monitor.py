@@ -178,6 +178,29 @@ def test_jrpc_05_two_answers_to_an_id_that_was_used_twice_are_the_askers_fault()
     call = (CLIENT, request(1, "ping"))
     answer = (SERVER, result(1, {}))
     assert judged(call, call, answer, answer) == [("JRPC-05", CLIENT)]
+    # As many answers are due as there were requests, whatever was wrong with these.
+    bad = (CLIENT, request(1, "tools/call", {"name": 5}))
+    refusal = (SERVER, error(1, -32602))
+    twice = [("GEN-03", CLIENT), ("GEN-03", CLIENT)]
+    assert judged(bad, bad, refusal, refusal) == twice
+    assert judged(bad, bad, refusal, refusal, refusal) == [*twice, ("JRPC-06", SERVER)]
+
+
+def test_what_was_forgotten_is_not_judged() -> None:
+    limits = Limits(max_remembered_requests=2)
+    bad = [
+        (CLIENT, request(n, "tools/call", {"name": 5, "_meta": {"progressToken": f"p{n}"}}))
+        for n in range(3)
+    ]
+    progress = notification("notifications/progress", {"progressToken": "p0", "progress": 1})
+    late: list[tuple[Side, Any]] = [
+        (SERVER, progress),
+        (CLIENT, notification("notifications/cancelled", {"requestId": 0})),
+        (SERVER, error(0, -32602)),
+    ]
+    assert judged(*bad, *late, limits=limits) == [("GEN-03", CLIENT)] * 3
+    unknown = (SERVER, error("never asked", -32602))
+    assert judged(*bad, unknown) == [("GEN-03", CLIENT)] * 3 + [("JRPC-06", SERVER)]
 
 
 @pytest.mark.parametrize(
@@ -472,7 +495,8 @@ def test_nothing_raises_and_nothing_is_kept_without_bound() -> None:
             monitor,
             (CLIENT, request(f"r{n}", "tools/call", {"name": 5, "_meta": {"progressToken": n}})),
         )
-    assert len(monitor._due) <= 20
+        watch(monitor, (CLIENT, request("the same", "tools/call", {"name": n})))
+    assert sum(map(len, monitor._due.values())) <= 20
     assert len(monitor._due_tokens) <= 20
     assert len(monitor.in_flight(CLIENT)) <= 20
 

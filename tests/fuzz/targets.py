@@ -392,7 +392,15 @@ def receive(data: bytes) -> None:
     """A stream, into a connection in one of the states."""
     if len(data) < 3:
         return
-    make, seed, stream = _MAKE[data[0] % len(_MAKE)], data[1], data[2:]
+    seed, stream = data[1], data[2:]
+    scenario = _MAKE[data[0] % len(_MAKE)]
+
+    def make(clock: Clock) -> Any:
+        connection = scenario(clock)
+        # A peer answers what it has heard, and a record has things in the order of the wire.
+        connection.data_to_send()
+        return connection
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _any_chunks(make, seed, stream)
@@ -515,7 +523,8 @@ def monitor(data: bytes) -> None:
 
 
 def check_monitor(monitor: Monitor) -> None:
-    assert len(monitor._due) <= LIMITS.max_remembered_requests
+    assert monitor._due_count == sum(map(len, monitor._due.values()))
+    assert monitor._due_count <= LIMITS.max_remembered_requests
     assert len(monitor._due_tokens) <= LIMITS.max_remembered_requests
     for side in Side:
         assert len(monitor.in_flight(side)) <= LIMITS.max_requests_in_flight + 1
