@@ -140,11 +140,10 @@ def _check_contents(contents: Any) -> Iterator[Broken]:
         yield from _check_meta(contents)
 
 
-def _check_call_result(result: t.CallToolResult) -> Iterator[Broken]:
-    for block in result.content:
-        # By far the most common block has nothing to check.
-        if block.__class__ is not t.TextContent or block.meta:
-            yield from _check_block(block)
+def _check_call_result(result: t.CallToolResult) -> Iterable[Broken]:
+    # By far the most common block has nothing to check.
+    odd = [block for block in result.content if block.__class__ is not t.TextContent or block.meta]
+    return [broken for block in odd for broken in _check_block(block)] if odd else ()
 
 
 def _check_prompt(result: t.GetPromptResult) -> Iterator[Broken]:
@@ -183,7 +182,7 @@ def _check_completion(result: t.CompleteResult) -> Iterator[Broken]:
         yield Broken("COMP-03", f"{count:,} values, and 100 are the limit", None)
 
 
-_CHECKS: Final[Mapping[type, Callable[[Any], Iterator[Broken]]]] = {
+_CHECKS: Final[Mapping[type, Callable[[Any], Iterable[Broken]]]] = {
     t.CallToolResult: _check_call_result,
     t.GetPromptResult: _check_prompt,
     t.CreateMessageRequestParams: _check_sampling,
@@ -234,13 +233,16 @@ def _lint_items(key: str) -> Callable[[Any], Iterator[Broken]]:
     return lint_items
 
 
-def _lint_call_result(result: t.CallToolResult) -> Iterator[Broken]:
-    structured = result.structured_content
-    if structured is not None and not any(isinstance(b, t.TextContent) for b in result.content):
+def _lint_call_result(result: t.CallToolResult) -> Iterable[Broken]:
+    kinds = {block.__class__ for block in result.content}
+    found = []
+    if result.structured_content is not None and t.TextContent not in kinds:
         detail = "structuredContent without a text block that says the same"
-        yield Broken("TOOL-21", detail, None)
-    for block in result.content:
-        yield from _lint_embedded(block)
+        found.append(Broken("TOOL-21", detail, None))
+    if t.EmbeddedResource in kinds:
+        for block in result.content:
+            found += _lint_embedded(block)
+    return found
 
 
 def _lint_prompt(result: t.GetPromptResult) -> Iterator[Broken]:
@@ -265,7 +267,7 @@ def _lint_error(error: t.Error) -> Iterator[Broken]:
         yield Broken("JRPC-14", "an error message is one short sentence", None)
 
 
-_LINTS: Final[Mapping[type, Callable[[Any], Iterator[Broken]]]] = {
+_LINTS: Final[Mapping[type, Callable[[Any], Iterable[Broken]]]] = {
     t.ListToolsResult: _lint_tools,
     t.ListPromptsResult: _lint_items("prompts"),
     t.ListResourcesResult: _lint_items("resources"),

@@ -31,7 +31,7 @@ from .events import (
 )
 from .features import SchemaValidator
 from .following import TaskFollower
-from .framing import LineFramer, Oversized, frame
+from .framing import LineFramer, Oversized
 from .hosting import TaskHost
 from .lifecycle import ConnectionState
 from .limits import Limits
@@ -126,6 +126,7 @@ class Connection:
         self._clock = clock
         self._timeout = timeout
         self._max_timeout = max_timeout
+        self._default_waits = (_shorter(timeout, max_timeout), max_timeout)
         self._conversation = Conversation(
             revisions=tuple(sorted(offered, reverse=True)),
             methods=MethodTable(extensions),
@@ -233,7 +234,7 @@ class Connection:
             if isinstance(line, Oversized):
                 events.append(self._oversized(line.size))
             else:
-                self._receive(line, events)
+                events += self._events(self._conversation.receive(self._them, line))
         return events
 
     def receive_message(self, text: bytes | str) -> list[Event]:
@@ -246,12 +247,9 @@ class Connection:
             Nothing, whatever the text is.
         """
         size = len(text) if not isinstance(text, str) else _utf8_size(text)
-        events: list[Event] = []
         if size > self.limits.max_message_size:
-            events.append(self._oversized(size))
-        else:
-            self._receive(text, events)
-        return events
+            return [self._oversized(size)]
+        return self._events(self._conversation.receive(self._them, text))
 
     def receive_eof(self) -> list[Event]:
         """The peer will send nothing more: the connection is CLOSED.
@@ -276,9 +274,6 @@ class Connection:
         limit = self.limits.max_message_size
         detail = f"a message of {size:,} bytes or more; at most {limit:,} are taken"
         return ProtocolViolation("LIMIT-01", detail)
-
-    def _receive(self, text: bytes | str, events: list[Event]) -> None:
-        events += self._events(self._conversation.receive(self._them, text))
 
     def _events(self, observed: list[Observed]) -> list[Event]:
         events: list[Event] = []
@@ -318,6 +313,8 @@ class Connection:
 
     def _about_tasks(self, event: Event) -> list[Event] | None:
         """What an event means for the tasks; None if nothing, and it is the application's."""
+        if self._host is None and not self._augmented and self._follower.idle:
+            return None  # With no tasks at all, nothing is looked at.
         match event:
             case ResultReceived(id=id) | ErrorReceived(id=id) | RequestTimedOut(id=id):
                 if self._host is not None and id is not None:
@@ -386,9 +383,10 @@ class Connection:
             Only what the storage of a `TaskBook` raises. Nothing is lost then: call it again.
         """
         self._before_draining()
-        data = b"".join([frame(message.text) for message in self._queue])
+        lines = [message.text for message in self._queue]
         self._queue.clear()
-        return data
+        lines.append(b"")  # A newline ends the last one too.
+        return b"\n".join(lines)
 
     def messages_to_send(self) -> list[OutgoingMessage]:
         """Everything that is queued, message by message, in order. Empties the queue."""
@@ -503,7 +501,8 @@ class Connection:
         """
         timeout, max_timeout = self._waits(timeout, max_timeout)
         id = self._next_id
-        _advise(getattr(request, "params", None))
+        params = getattr(request, "params", None)
+        _advise(params)
         if related_task is not None:
             self._hosting().check(related_task)
         text = self._conversation.send_request(
@@ -517,9 +516,8 @@ class Connection:
         )
         self._next_id += 1
         self._queue.append(OutgoingMessage(text, related_request))
-        entry = self._us.requests.get(id)
-        if entry is not None and entry.task is not None:
-            self._augmented[id] = entry
+        if getattr(params, "task", None) is not None:
+            self._augmented[id] = self.outgoing[id]
         if related_task is not None:
             self._hosting().ask(id, related_task)
         return id
@@ -528,6 +526,8 @@ class Connection:
         self, timeout: float | t.Missing | None, max_timeout: float | t.Missing | None
     ) -> tuple[float | None, float | None]:
         """How long a request waits, and in all; what the caller says beats the defaults."""
+        if timeout is max_timeout is t.MISSING:
+            return self._default_waits
         if isinstance(max_timeout, t.Missing):
             max_timeout = self._max_timeout
             if not isinstance(timeout, t.Missing) and max_timeout is not None:
@@ -537,9 +537,7 @@ class Connection:
             timeout = max_timeout
         timeout = self._timeout if isinstance(timeout, t.Missing) else timeout
         _check_seconds(timeout, max_timeout)
-        if timeout is not None and max_timeout is not None:
-            timeout = min(timeout, max_timeout)
-        return timeout, max_timeout
+        return _shorter(timeout, max_timeout), max_timeout
 
     def _hosting(self) -> TaskHost:
         if self._host is None:
@@ -752,6 +750,11 @@ def _advise(part: Any) -> None:
     """Warn of what is legal and unwise. Before anything changes: a warning may be an error."""
     for broken in lint(part):
         warnings.warn(f"{broken.detail} [{broken.rule}]", ProtocolWarning, stacklevel=3)
+
+
+def _shorter(timeout: float | None, max_timeout: float | None) -> float | None:
+    """How long a request waits at first: for ever, or no longer than it waits in all."""
+    return timeout if timeout is None or max_timeout is None else min(timeout, max_timeout)
 
 
 def _check_seconds(*values: float | None) -> None:

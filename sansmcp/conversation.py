@@ -49,7 +49,7 @@ from .lifecycle import HANDSHAKE, TRANSITIONS, ConnectionState, LifecycleEvent, 
 from .limits import MAX_COLLIDING_IDS, MAX_DIGITS, Limits
 from .methods import CLIENT, MethodTable, NotificationMethod, RequestMethod, Side
 from .requests import WIDE, RequestInFlight, RequestStatus
-from .revisions import LATEST_REVISION, TooNew, adapted, newer
+from .revisions import LATEST_REVISION, REVISIONS, TooNew, adapted, newer
 from .rules import Broken
 from .state import ConversationState, Party
 from .wire import decode_json, encode_json, structure, unstructure
@@ -72,6 +72,7 @@ class Batch:
 Observed: TypeAlias = Event | RequestInFlight | Batch
 
 _READY: Final = ConnectionState.READY
+_LATEST: Final = REVISIONS[LATEST_REVISION]
 #: The rules for capabilities that have a row of their own in the specification.
 _GATES: Final[Mapping[str, str]] = {"roots": "ROOT-17", "logging": "LOG-01"}
 _CAPABILITY_RULES: Final = frozenset({"LIFE-15", "ELIC-10", "SAMP-06", "SAMP-09", *_GATES.values()})
@@ -176,23 +177,31 @@ class Conversation:
     def _check_request(
         self, sender: Party, method: RequestMethod, params: Any, token: Any
     ) -> Iterable[Broken]:
-        yield from check(params)
-        yield from features.check_request(self.state, method.method, params)
+        found = check(params)
+        check_more = features.CHECK_REQUEST.get(method.method)
+        if check_more is not None:
+            found = [*found, *check_more(self.state, params)]
         if token is not None and sender.requests.with_token(token) is not None:
-            yield Broken("PROG-02", f"the progress token {shortened(token)} is in use")
+            in_use = Broken("PROG-02", f"the progress token {shortened(token)} is in use")
+            found = [*found, in_use]
+        return found
 
     def _request_sent(self, sender: Party, request: RequestInFlight) -> None:
-        if request.method.method == "initialize":
+        method = request.method.method
+        if method == "initialize":
             self._move(LifecycleEvent.INITIALIZE_REQUEST)
             self.state.initialize_id = request.id
-        features.request_sent(self.state, request.method.method, request.request.params)
+        effect = features.REQUEST_SENT.get(method)
+        if effect is not None:
+            effect(self.state, request.request.params)
         sender.requests.add(request)
 
     def _check_result(self, request: RequestInFlight, result: Any) -> Iterable[Broken]:
-        yield from check(result)
-        if isinstance(result, t.CreateTaskResult):
-            return
-        yield from features.check_result(self.state, request, result, self.validate)
+        found = check(result)
+        check_more = features.CHECK_RESULT.get(request.method.method)
+        if check_more is None or isinstance(result, t.CreateTaskResult):
+            return found
+        return [*found, *check_more(self.state, request.request.params, result, self.validate)]
 
     def _answered(self, asker: Party, request: RequestInFlight, result: Any) -> None:
         # PROG-09: the token of a request that has become a task lives on with the task.
@@ -242,9 +251,12 @@ class Conversation:
                 "sansmcp.types, or register the method in `extensions`",
                 rule="GEN-02",
             )
-        _raise(self._refusal(sender, method, sender.other))
-        if len(sender.requests) >= self.limits.max_requests_in_flight:
-            detail = f"{len(sender.requests):,} requests are in flight already"
+        broken = self._refusal(sender, method, sender.other)
+        if broken is not None:
+            raise _not_ours_to_send(broken)
+        in_flight = len(sender.requests.view)
+        if in_flight >= self.limits.max_requests_in_flight:
+            detail = f"{in_flight:,} requests are in flight already"
             raise LocalProtocolError(detail, rule="LIMIT-01")
         asked = None
         if isinstance(request, t.InitializeRequest):
@@ -257,25 +269,33 @@ class Conversation:
                 raise LocalProtocolError("_meta is no object", rule="GEN-03")
             params["_meta"] = {PROGRESS_TOKEN: id, **meta}
         params = request.params
-        task = getattr(params, "task", None)
-        _raise(self.task_refusal(sender.other, method, params))
+        broken = self.task_refusal(sender.other, method, params)
+        if broken is not None:
+            raise _not_ours_to_send(broken)
         if related_task is not None:
             _relate(message, related_task)
         token = progress_token_of(message.get("params"))
-        _raise(_odd_token(token))
-        if token is not None and sender.requests.token_status(token) is RequestStatus.ABANDONED:
-            # What was said of the request that was given up would be taken for news of this one.
-            detail = f"the progress token {shortened(token)} is that of a request that was given up"
-            raise LocalProtocolError(detail, rule="PROG-02")
+        if token is not None:
+            odd = _odd_token(token)
+            if odd is not None:
+                raise _not_ours_to_send(odd)
+            if sender.requests.token_status(token) is RequestStatus.ABANDONED:
+                # What was said of the request that was given up would be taken for news of this.
+                shown = shortened(token)
+                detail = f"the progress token {shown} is that of a request that was given up"
+                raise LocalProtocolError(detail, rule="PROG-02")
         for broken in self._check_request(sender, method, params, token):
-            _raise(broken)
+            raise _not_ours_to_send(broken)
+        task = getattr(params, "task", None)
         entry = RequestInFlight(id, method, request, token, timeout, task=task)
         if timeout is not None:
             now = self.clock()
             entry.deadline = now + timeout
             entry.latest = None if max_timeout is None else now + max_timeout
         # Whatever the request carries along, these are ours.
-        text = self._encoded({**message, "jsonrpc": "2.0", "id": id})
+        message["jsonrpc"] = "2.0"
+        message["id"] = id
+        text = self._encoded(message)
         self._request_sent(sender, entry)
         return text
 
@@ -294,7 +314,9 @@ class Conversation:
                 "pass one of sansmcp.types, or register the method in `extensions`",
                 rule="GEN-02",
             )
-        _raise(self._refusal(sender, method, self._gate(sender, method)))
+        broken = self._refusal(sender, method, self._gate(sender, method))
+        if broken is not None:
+            raise _not_ours_to_send(broken)
         value = self._unstructured(notification)
         if "id" in value:
             raise LocalProtocolError("a notification has no id", rule="JRPC-13")
@@ -303,7 +325,7 @@ class Conversation:
         text = self._encoded({**value, "jsonrpc": "2.0"})
         params = notification.params
         for broken in check(params):
-            _raise(broken)
+            raise _not_ours_to_send(broken)
         if features.filtered(self.state, method.method, params):
             return None
         observe = _NOTIFICATIONS.get(method.method)
@@ -314,7 +336,7 @@ class Conversation:
                 raise LocalProtocolError(detail, rule=rule)
             for outcome in outcomes:
                 if isinstance(outcome, Broken):
-                    _raise(outcome)
+                    raise _not_ours_to_send(outcome)
         return text
 
     def send_result(self, sender: Party, id: t.RequestId, result: Any) -> bytes:
@@ -335,7 +357,7 @@ class Conversation:
         chosen = result.protocol_version if isinstance(result, t.InitializeResult) else None
         value = self._unstructured(result, chosen)
         for broken in self._check_result(request, result):
-            _raise(broken)
+            raise _not_ours_to_send(broken)
         related = _related_task_of(request.request.params)
         if request.method.method.startswith("tasks/"):
             # X-05: among these it is `tasks/result` alone whose answer says so, and says so itself.
@@ -359,7 +381,7 @@ class Conversation:
         request = self.to_answer(sender, id)
         value = self._unstructured(error)
         for broken in features.check_error(self.state, error):
-            _raise(broken)
+            raise _not_ours_to_send(broken)
         text = self._encoded({"jsonrpc": "2.0", "id": id, "error": value})
         self._answered(sender.other, request, None)
         self._error_answered(request, error)
@@ -389,9 +411,10 @@ class Conversation:
 
     def _unstructured(self, message: Any, revision: str | None = None) -> t.JSONObject:
         """The JSON of a message, as the revision has it: the negotiated one, if none is named."""
-        if revision is None and self.state.revision is not None:
-            revision = self.state.revision.name
+        agreed = self.state.revision
         try:
+            if revision is None and agreed is not None and agreed is not _LATEST:
+                revision = agreed.name
             if revision is not None and revision < LATEST_REVISION:
                 message = adapted(message, revision)
             value: t.JSONObject = unstructure(message)
@@ -464,10 +487,8 @@ class Conversation:
     def _newer(self, part: Any, message: t.JSONValue) -> list[Observed]:
         """A report of what the negotiated revision does not have, if there is such a thing."""
         revision = self.state.revision
-        if revision is None or revision.name == LATEST_REVISION:
-            return []
-        found = newer(part, revision.name)
-        if found is None:
+        found = None if revision is None else newer(part, revision.name)
+        if revision is None or found is None:
             return []
         detail = f"{found} is not in revision {revision.name}"
         return [ProtocolViolation("LIFE-14", detail, message)]
@@ -496,12 +517,15 @@ class Conversation:
 
     def _request(self, sender: Party, message: t.JSONObject) -> list[Observed]:
         id = message["id"]
-        broken = self._bad_id(sender, id)
-        if broken is not None:
-            return [self._violation(broken, message)]
+        # A small integer, as most ids are, needs no closer look.
+        if id.__class__ is not int or not -self._plain < id < self._plain:
+            broken = self._bad_id(sender, id)
+            if broken is not None:
+                return [self._violation(broken, message)]
         name = message["method"]
         method = self.methods.requests.get(name) if isinstance(name, str) else None
-        broken = self._request_refusal(sender, message, id, name, method)
+        status = sender.requests.status(id)
+        broken = self._request_refusal(sender, message, id, status, name, method)
         if broken is not None:
             return [self._violation(broken, message, id)]
         assert method is not None
@@ -510,8 +534,10 @@ class Conversation:
         except StructureError as error:
             return [self._violation(Broken("GEN-03", str(error)), message, id)]
         token = progress_token_of(request.params)
-        events: list[Observed] = self._newer(request.params, message)
-        if sender.requests.status(id) is not None:
+        events: list[Observed] = []
+        if self.state.revision is not _LATEST:
+            events += self._newer(request.params, message)
+        if status is not None:
             detail = f"the id {shortened(id)} was used before"
             events.append(ProtocolViolation("JRPC-05", detail, message))
         if (
@@ -536,13 +562,14 @@ class Conversation:
         sender: Party,
         message: t.JSONObject,
         id: t.RequestId,
+        status: RequestStatus | None,
         name: t.JSONValue,
         method: RequestMethod | None,
     ) -> Broken | None:
         """Why a request is refused before its params are looked at."""
         if message.get("jsonrpc") != "2.0":
             return Broken("JRPC-02", 'the member jsonrpc is not "2.0"', INVALID_REQUEST)
-        if sender.requests.get(id) is not None:
+        if status is RequestStatus.IN_FLIGHT:
             detail = f"the id {shortened(id)} belongs to a request in flight"
             return Broken("JRPC-05", detail, INVALID_REQUEST)
         if not isinstance(name, str):
@@ -553,8 +580,9 @@ class Conversation:
                 broken = refusal(self.state.lifecycle, sender.side, shortened(name))
             return broken or Broken("GEN-02", shortened(name), METHOD_NOT_FOUND)
         # A ping is answered at once, so there is always room for one.
-        if len(sender.requests) >= self.limits.max_requests_in_flight + (name == "ping"):
-            detail = f"{len(sender.requests):,} requests are in flight already"
+        in_flight = len(sender.requests.view)
+        if in_flight >= self.limits.max_requests_in_flight + (name == "ping"):
+            detail = f"{in_flight:,} requests are in flight already"
             return Broken("LIMIT-01", detail, INTERNAL_ERROR)
         if sender.requests.size >= self.limits.max_size_in_flight and name != "ping":
             detail = f"requests of {sender.requests.size:,} bytes are in flight already"
@@ -615,7 +643,8 @@ class Conversation:
         except StructureError as error:
             rule = "CANC-14" if name == "notifications/cancelled" else "GEN-03"
             return [*events, ProtocolViolation(rule, str(error), message)]
-        events += self._newer(notification.params, message)
+        if self.state.revision is not _LATEST:
+            events += self._newer(notification.params, message)
         for broken in check(notification.params):
             events.append(ProtocolViolation(broken.rule, broken.detail, message))
         broken = features.unasked(self.state, method.method, notification.params)
@@ -687,7 +716,9 @@ class Conversation:
         outcome: t.Result | t.Error | Broken,
         message: t.JSONObject,
     ) -> list[Observed]:
-        events: list[Observed] = self._newer(outcome, message)
+        events: list[Observed] = []
+        if self.state.revision is not _LATEST:
+            events += self._newer(outcome, message)
         refused = outcome if isinstance(outcome, Broken) else None
         if refused is None:
             for broken in (
@@ -721,13 +752,17 @@ class Conversation:
         result: Any,
         message: t.JSONValue = None,
     ) -> list[Observed]:
-        if request.method.method == "initialize":
+        method = request.method.method
+        if method == "initialize":
             if result.protocol_version not in self.revisions:
                 return self._disagree((result.protocol_version,))
             self._move(LifecycleEvent.INITIALIZE_RESULT)
-        features.result_answered(self.state, request, result)
+        effect = features.RESULT_ANSWERED.get(method)
+        if effect is not None:
+            effect(self.state, request.request.params, result)
         events: list[Observed] = []
-        for task in features.tasks_in(result):
+        tasks_in = features.TASKS_IN.get(result.__class__)
+        for task in () if tasks_in is None else tasks_in(result):
             created = request if isinstance(result, t.CreateTaskResult) else None
             known = self.state.tasks.get((receiver.side, task.task_id))
             if created is not None and known is not None and known.request is not None:
@@ -736,7 +771,8 @@ class Conversation:
             if not self.state.learn_task(receiver, task, created):
                 detail = f"the task {shortened(task.task_id)} cannot become {task.status} any more"
                 events.append(ProtocolViolation("TASK-27", detail, message))
-        return [*events, ResultReceived(request.id, request.request, result)]
+        events.append(ResultReceived(request.id, request.request, result))
+        return events
 
     def _error_answered(
         self, request: RequestInFlight, error: t.Error, *, reported: bool = False
@@ -882,7 +918,8 @@ def _structured(message: t.JSONObject, cls: type[Any], params_type: Any, require
     """The typed request or notification in an envelope whose other members are in order."""
     params = message.get("params")
     extra = {}
-    if not message.keys() <= _ENVELOPE:
+    # `jsonrpc` and `method` are there; whatever is neither an id nor params either is more.
+    if len(message) > 2 + ("id" in message) + ("params" in message):
         extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
     if params is None:
         if "params" in message:
@@ -908,6 +945,8 @@ def _structured(message: t.JSONObject, cls: type[Any], params_type: Any, require
 def _related_task_of(params: Any) -> str | None:
     """The task that a request says it belongs to."""
     meta = params.get("_meta") if isinstance(params, dict) else getattr(params, "meta", None)
+    if not meta:
+        return None
     related = meta.get(RELATED_TASK) if isinstance(meta, dict) else None
     task_id = related.get("taskId") if isinstance(related, dict) else None
     return task_id if isinstance(task_id, str) else None
@@ -937,7 +976,6 @@ def _is_utf8(text: bytes | bytearray | memoryview) -> bool:
     return True
 
 
-def _raise(broken: Broken | None) -> None:
-    if broken is not None:
-        kind = CapabilityError if broken.rule in _CAPABILITY_RULES else LocalProtocolError
-        raise kind(broken.detail, rule=broken.rule)
+def _not_ours_to_send(broken: Broken) -> LocalProtocolError:
+    kind = CapabilityError if broken.rule in _CAPABILITY_RULES else LocalProtocolError
+    return kind(broken.detail, rule=broken.rule)

@@ -1,11 +1,11 @@
 """What single methods ask of a conversation, beyond what all messages have in common.
 
-Three tables by method: `REQUESTS`, `RESULTS` and `NOTIFICATIONS`. A check looks and changes
-nothing; an effect is applied once the message is known to be in order. Neither knows which side
+Tables by method: `CHECK_REQUEST` and `CHECK_RESULT`, `REQUEST_SENT` and `RESULT_ANSWERED`. A check
+looks and changes nothing; an effect is applied once the message is known to be in order. Neither knows which side
 "we" are: both ends run the same functions on the same messages.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from . import elicitation, sampling
@@ -17,16 +17,16 @@ from .state import ConversationState
 from .wire import structure
 
 __all__ = [
+    "CHECK_REQUEST",
+    "CHECK_RESULT",
+    "REQUEST_SENT",
+    "RESULT_ANSWERED",
+    "TASKS_IN",
     "SchemaValidator",
     "check_error",
-    "check_request",
-    "check_result",
     "error_answered",
     "filtered",
     "given_up",
-    "request_sent",
-    "result_answered",
-    "tasks_in",
     "unasked",
 ]
 
@@ -126,22 +126,25 @@ def _list_tools_answered(state: ConversationState, params: Any, result: Any) -> 
 
 def _check_call_result(
     state: ConversationState, params: Any, result: Any, validate: SchemaValidator | None
-) -> Iterator[Broken]:
+) -> Iterable[Broken]:
     tool = state.tools.get(params.name)
     # X-28: a result that reports an error need not fit the schema.
     if tool is None or tool.output_schema is None or result.is_error:
-        return
+        return ()
     name = shortened(params.name)
     if result.structured_content is None:
-        yield Broken("TOOL-22", f"{name} has an outputSchema and gave no structuredContent", None)
-    elif validate is not None:
-        try:
-            problem = validate(tool.output_schema, result.structured_content)
-        except Exception as error:
-            # Both the schema and the value may be a peer's, who may have made them to that end.
-            problem = f"the validator failed with {type(error).__name__}"
-        if problem is not None:
-            yield Broken("TOOL-22", f"structuredContent of {name}: {problem}")
+        detail = f"{name} has an outputSchema and gave no structuredContent"
+        return (Broken("TOOL-22", detail, None),)
+    if validate is None:
+        return ()
+    try:
+        problem = validate(tool.output_schema, result.structured_content)
+    except Exception as error:
+        # Both the schema and the value may be a peer's, who may have made them to that end.
+        problem = f"the validator failed with {type(error).__name__}"
+    if problem is None:
+        return ()
+    return (Broken("TOOL-22", f"structuredContent of {name}: {problem}"),)
 
 
 def _check_sample(
@@ -156,72 +159,43 @@ def _check_elicit_result(
     return elicitation.check_result(params, result)
 
 
-_CHECK_REQUEST: Final[dict[str, Callable[[ConversationState, Any], Iterator[Broken]]]] = {
+#: Method -> the rules of its own that a request of it breaks.
+CHECK_REQUEST: Final[Mapping[str, Callable[[ConversationState, Any], Iterable[Broken]]]] = {
     "elicitation/create": _check_elicit,
     "sampling/createMessage": _check_create_message,
     "resources/subscribe": _check_subscribe,
     "resources/unsubscribe": _check_unsubscribe,
 }
-_REQUEST_SENT: Final[dict[str, Callable[[ConversationState, Any], None]]] = {
+#: Method -> what changes when a request of it that is in order was sent.
+REQUEST_SENT: Final[Mapping[str, Callable[[ConversationState, Any], None]]] = {
     "initialize": _initialize_sent,
     "elicitation/create": _elicit_sent,
     "resources/subscribe": _subscribe_sent,
     "resources/unsubscribe": _unsubscribe_sent,
 }
-_CHECK_RESULT: Final[
-    dict[str, Callable[[ConversationState, Any, Any, SchemaValidator | None], Iterator[Broken]]]
+#: Method of the request -> the rules that a result breaks.
+CHECK_RESULT: Final[
+    Mapping[str, Callable[[ConversationState, Any, Any, SchemaValidator | None], Iterable[Broken]]]
 ] = {
     "tools/call": _check_call_result,
     "sampling/createMessage": _check_sample,
     "elicitation/create": _check_elicit_result,
 }
-_RESULT_ANSWERED: Final[dict[str, Callable[[ConversationState, Any, Any], None]]] = {
+#: Method of the request -> what changes when it was answered with a result that is in order.
+RESULT_ANSWERED: Final[Mapping[str, Callable[[ConversationState, Any, Any], None]]] = {
     "initialize": _initialize_answered,
     "logging/setLevel": _set_level_answered,
     "resources/subscribe": _subscribe_answered,
     "resources/unsubscribe": _unsubscribe_answered,
     "tools/list": _list_tools_answered,
 }
-
-
-def check_request(state: ConversationState, method: str, params: Any) -> Iterable[Broken]:
-    """The rules of its own method that a request breaks."""
-    check = _CHECK_REQUEST.get(method)
-    return () if check is None else check(state, params)
-
-
-def request_sent(state: ConversationState, method: str, params: Any) -> None:
-    """A request that is in order was sent."""
-    effect = _REQUEST_SENT.get(method)
-    if effect is not None:
-        effect(state, params)
-
-
-def check_result(
-    state: ConversationState,
-    request: RequestInFlight,
-    result: Any,
-    validate: SchemaValidator | None,
-) -> Iterable[Broken]:
-    """The rules of its request's method that a result breaks."""
-    check = _CHECK_RESULT.get(request.method.method)
-    return () if check is None else check(state, request.request.params, result, validate)
-
-
-def result_answered(state: ConversationState, request: RequestInFlight, result: Any) -> None:
-    """A request was answered with a result that is in order."""
-    effect = _RESULT_ANSWERED.get(request.method.method)
-    if effect is not None:
-        effect(state, request.request.params, result)
-
-
-def tasks_in(result: Any) -> Iterable[Any]:
-    """Every task that a result tells of."""
-    if isinstance(result, t.CreateTaskResult):
-        return (result.task,)
-    if isinstance(result, (t.GetTaskResult, t.CancelTaskResult)):
-        return (result,)
-    return result.tasks if isinstance(result, t.ListTasksResult) else ()
+#: Class of a result -> every task that it tells of.
+TASKS_IN: Final[Mapping[type[t.Result], Callable[[Any], Iterable[Any]]]] = {
+    t.CreateTaskResult: lambda result: (result.task,),
+    t.GetTaskResult: lambda result: (result,),
+    t.CancelTaskResult: lambda result: (result,),
+    t.ListTasksResult: lambda result: result.tasks,
+}
 
 
 # ---- errors

@@ -74,6 +74,11 @@ class TaskFollower:
         self._unwanted: dict[t.RequestId, None] = {}
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is followed, and nothing that was asked about tasks is open."""
+        return not (self._by_task or self._by_request or self._asking or self._unwanted)
+
+    @property
     def tasks(self) -> dict[t.RequestId, t.Task]:
         """How the tasks stand that have not ended, by the id of our request."""
         return {id: followed.task for id, followed in self._by_request.items()}

@@ -9,10 +9,10 @@ import attrs
 
 __all__ = ["LineFramer", "Oversized", "frame"]
 
-_LF: Final = ord("\n")
 # What JSON allows around a value. `bytes.isspace` would take form feeds and vertical tabs as well,
 # and a line of those is not blank but wrong.
 _BLANKS: Final = b" \t\r"
+_BLANKS_AND_LF: Final = _BLANKS + b"\n"
 
 
 @attrs.frozen
@@ -58,9 +58,13 @@ class LineFramer:
         Returns:
             The lines that ended in it, in order; any chunking of the same bytes gives the same.
         """
-        if _LF not in data:  # the common case of a long line in small chunks
+        end = data.find(b"\n")
+        if end < 0:  # the common case of a long line in small chunks
             self._keep(data)
             return []
+        if end == len(data) - 1 <= self._max_message_size and not self._size:
+            line = data.strip(_BLANKS_AND_LF)  # the common case of one whole line
+            return [line] if line else []
         *lines, rest = data.split(b"\n")
         results: list[bytes | Oversized] = []
         for line in lines:

@@ -31,6 +31,9 @@ class Side(enum.Enum):
     CLIENT = "client"
     SERVER = "server"
 
+    # As there is one of each, its identity will do. Enum hashes the name, in Python.
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return self.name
 

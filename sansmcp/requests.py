@@ -129,7 +129,6 @@ class RequestTable:
         return bool(self._hashes) and self._hashes.get(hash(id), 0) >= MAX_COLLIDING_IDS
 
     def _count(self, id: RequestId, by: int) -> None:
-        # For those that are not wide this has to cost next to nothing.
         if id.__class__ is int and not -WIDE < id < WIDE:
             count = self._hashes.pop(hash(id), 0) + by
             if count:
@@ -137,9 +136,11 @@ class RequestTable:
 
     def add(self, request: RequestInFlight) -> None:
         """A request was sent. Its id and its token are not in flight yet."""
-        self._in_flight[request.id] = request
+        id = request.id
+        self._in_flight[id] = request
         self.size += request.size
-        self._count(request.id, 1)
+        if id.__class__ is int and not -WIDE < id < WIDE:
+            self._count(id, 1)
         if request.progress_token is not None:
             self._by_token[request.progress_token] = request
             self._count(request.progress_token, 1)
@@ -156,7 +157,7 @@ class RequestTable:
         del self._in_flight[request.id]
         self.size -= request.size
         self._remember(self._finished, request.id, status)
-        if not keep_token:
+        if request.progress_token is not None and not keep_token:
             self.retire_token(request, status)
 
     def retire_token(self, request: RequestInFlight, status: RequestStatus) -> None:
@@ -174,12 +175,13 @@ class RequestTable:
         return True
 
     def _remember(self, memory: "OrderedDict[Any, RequestStatus]", key: Any, status: Any) -> None:
-        if key in memory:
+        if self._hashes and key in memory:
             self._count(key, -1)
         memory[key] = status
         if len(memory) > self._max_remembered:
             forgotten, _ = memory.popitem(last=False)
-            self._count(forgotten, -1)
+            if self._hashes:
+                self._count(forgotten, -1)
 
     # ---- deadlines
 

@@ -164,7 +164,7 @@ def unstructure(obj: Any) -> t.JSONValue:
     Raises:
         StructureError: a field holds what its type does not allow; says where and why.
     """
-    return converter.get_unstructure_hook(type(obj))(obj)
+    return _hook_of_class(obj.__class__)(obj)
 
 
 def _expected(what: str, value: object) -> StructureError:
@@ -315,13 +315,13 @@ def _mapping(hook: _Hook, value: Any) -> dict[str, Any]:
 def _array(hook: _Hook, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
         raise _expected("an array", value)
-    made = []
     try:
-        for inner in value:
-            made.append(hook(inner))
-    except StructureError as error:
-        raise error.below(f"[{len(made)}]") from None
-    return tuple(made)
+        return tuple(map(hook, value))
+    except StructureError:
+        # Only now does it matter where. Nothing is changed by looking again.
+        for index, inner in enumerate(value):
+            _at(f"[{index}]", hook, inner)
+        raise
 
 
 def _literal(type_: Any) -> _Hook:
@@ -339,25 +339,32 @@ def _literal(type_: Any) -> _Hook:
 # -- unions: which class a value is meant to be
 
 
-def _constant(cls: type[Model], name: str) -> str:
-    return str(getattr(cls, name))
+def _tag_of(classes: Iterable[type[Model]]) -> str | None:
+    """The member that is a constant of each class, each time another, if there is such a member."""
+    for tag in ("type", "method"):
+        constants = [getattr(cls, tag, None) for cls in classes]
+        if all(isinstance(one, str) for one in constants) and len(set(constants)) == len(constants):
+            return tag
+    return None
 
 
-def _by_constant(tag: str, classes: Iterable[type[Model]]) -> Callable[[t.JSONObject], type[Model]]:
-    """Chooses by the member `tag`, which is a constant of each class."""
-    table = {_constant(cls, tag): cls for cls in classes}
-    shown = ", ".join(map(repr, table))
+def _tagged_in(tag: str, classes: Iterable[Any]) -> _Hook:
+    """Chooses by the member `tag`."""
+    hooks = {str(getattr(cls, tag)): _hook_in(cls) for cls in classes}
+    shown = ", ".join(map(repr, hooks))
 
-    def choose(value: t.JSONObject) -> type[Model]:
-        if tag not in value:
-            raise StructureError(tag, "required, and missing")
-        found = value[tag]
-        cls = table.get(found) if isinstance(found, str) else None
-        if cls is None:
-            raise StructureError(tag, f"expected one of {shown}, got {shortened(found)}")
-        return cls
+    def hook(value: Any) -> Any:
+        try:
+            found = hooks[value[tag]]
+        except (KeyError, TypeError):
+            value = _object(value)
+            if tag not in value:
+                raise StructureError(tag, "required, and missing") from None
+            wrong = f"expected one of {shown}, got {shortened(value[tag])}"
+            raise StructureError(tag, wrong) from None
+        return found(value)
 
-    return choose
+    return hook
 
 
 def _by_mode(value: t.JSONObject) -> type[Model]:
@@ -439,14 +446,14 @@ def _chooser(classes: tuple[type[Model], ...]) -> Callable[[t.JSONObject], type[
         return _by_members
     if t.Result in members:
         return _by_required(classes)
-    for tag in ("type", "method"):
-        if all(isinstance(getattr(cls, tag, None), str) for cls in classes):
-            return _by_constant(tag, classes)
     raise TypeError(f"nothing tells the members of {classes} apart")
 
 
 def _union_in(type_: Any) -> _Hook:
     classes = get_args(type_)
+    tag = _tag_of(classes)
+    if tag is not None:
+        return _tagged_in(tag, classes)
     choose = _chooser(classes)
     hooks = {cls: _hook_in(cls) for cls in classes}
 
@@ -551,6 +558,11 @@ def _hook(type_: Any, outwards: bool) -> _Hook:
     hook: Any = converter.get_structure_hook(type_)
     # Those that are generated below need not be told the type; others may.
     return hook if getattr(hook, "__defaults__", None) else lambda value: hook(value, type_)
+
+
+@cache
+def _hook_of_class(cls: type[Any]) -> _Hook:
+    return converter.get_unstructure_hook(cls)
 
 
 @cache
