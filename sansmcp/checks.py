@@ -141,9 +141,11 @@ def _check_contents(contents: Any) -> Iterator[Broken]:
 
 
 def _check_call_result(result: t.CallToolResult) -> Iterable[Broken]:
-    # By far the most common block has nothing to check.
-    odd = [block for block in result.content if block.__class__ is not t.TextContent or block.meta]
-    return [broken for block in odd for broken in _check_block(block)] if odd else ()
+    for block in result.content:
+        # By far the most common block has nothing to check.
+        if block.__class__ is not t.TextContent or block.meta:
+            return [broken for block in result.content for broken in _check_block(block)]
+    return ()
 
 
 def _check_prompt(result: t.GetPromptResult) -> Iterator[Broken]:
@@ -234,7 +236,7 @@ def _lint_items(key: str) -> Callable[[Any], Iterator[Broken]]:
 
 
 def _lint_call_result(result: t.CallToolResult) -> Iterable[Broken]:
-    kinds = {block.__class__ for block in result.content}
+    kinds = set(map(type, result.content))
     found = []
     if result.structured_content is not None and t.TextContent not in kinds:
         detail = "structuredContent without a text block that says the same"

@@ -383,8 +383,11 @@ class Connection:
             Only what the storage of a `TaskBook` raises. Nothing is lost then: call it again.
         """
         self._before_draining()
-        lines = [message.text for message in self._queue]
-        self._queue.clear()
+        queue = self._queue
+        if len(queue) == 1:
+            return queue.popleft().text + b"\n"
+        lines = [message.text for message in queue]
+        queue.clear()
         lines.append(b"")  # A newline ends the last one too.
         return b"\n".join(lines)
 

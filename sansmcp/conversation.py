@@ -48,7 +48,7 @@ from .features import SchemaValidator
 from .lifecycle import HANDSHAKE, TRANSITIONS, ConnectionState, LifecycleEvent, refusal
 from .limits import MAX_COLLIDING_IDS, MAX_DIGITS, Limits
 from .methods import CLIENT, MethodTable, NotificationMethod, RequestMethod, Side
-from .requests import WIDE, RequestInFlight, RequestStatus
+from .requests import ABANDONED, ANSWERED, IN_FLIGHT, WIDE, RequestInFlight, RequestStatus
 from .revisions import LATEST_REVISION, REVISIONS, TooNew, adapted, newer
 from .rules import Broken
 from .state import ConversationState, Party
@@ -72,6 +72,7 @@ class Batch:
 Observed: TypeAlias = Event | RequestInFlight | Batch
 
 _READY: Final = ConnectionState.READY
+_CLOSED: Final = ConnectionState.CLOSED
 _LATEST: Final = REVISIONS[LATEST_REVISION]
 #: The rules for capabilities that have a row of their own in the specification.
 _GATES: Final[Mapping[str, str]] = {"roots": "ROOT-17", "logging": "LOG-01"}
@@ -206,7 +207,7 @@ class Conversation:
     def _answered(self, asker: Party, request: RequestInFlight, result: Any) -> None:
         # PROG-09: the token of a request that has become a task lives on with the task.
         keep = isinstance(result, t.CreateTaskResult)
-        asker.requests.finish(request, RequestStatus.ANSWERED, keep_token=keep)
+        asker.requests.finish(request, ANSWERED, keep_token=keep)
 
     def task_refusal(self, receiver: Party, method: RequestMethod, params: Any) -> Broken | None:
         """Why a request may not be augmented with a task; or may not be plain."""
@@ -279,7 +280,7 @@ class Conversation:
             odd = _odd_token(token)
             if odd is not None:
                 raise _not_ours_to_send(odd)
-            if sender.requests.token_status(token) is RequestStatus.ABANDONED:
+            if sender.requests.token_status(token) is ABANDONED:
                 # What was said of the request that was given up would be taken for news of this.
                 shown = shortened(token)
                 detail = f"the progress token {shown} is that of a request that was given up"
@@ -393,17 +394,17 @@ class Conversation:
         Raises:
             LocalProtocolError: there is none of this id, or it was answered or cancelled.
         """
-        if self.state.lifecycle is ConnectionState.CLOSED:
+        if self.state.lifecycle is _CLOSED:
             raise LocalProtocolError("the connection is closed", rule="LIFE-23")
         requests = sender.other.requests
-        request = requests.get(id)
+        request = requests.view.get(id)
         if request is not None:
             return request
         status = requests.status(id)
         shown = shortened(id)
-        if status is RequestStatus.ANSWERED:
+        if status is ANSWERED:
             raise LocalProtocolError(f"request {shown} was answered already", rule="JRPC-06")
-        if status is RequestStatus.ABANDONED:
+        if status is ABANDONED:
             raise LocalProtocolError(
                 f"request {shown} was cancelled by its sender, who wants no answer", rule="CANC-08"
             )
@@ -438,7 +439,7 @@ class Conversation:
 
     def receive(self, sender: Party, text: bytes | bytearray | memoryview | str) -> list[Observed]:
         """`sender` has sent this text: what happened by it, in order."""
-        if self.state.lifecycle is ConnectionState.CLOSED:
+        if self.state.lifecycle is _CLOSED:
             return []
         self.state.message_size = len(text)
         try:
@@ -452,7 +453,7 @@ class Conversation:
 
     def receive_json(self, sender: Party, message: t.JSONValue) -> list[Observed]:
         """`sender` has sent this JSON value: what happened by it, in order."""
-        if self.state.lifecycle is ConnectionState.CLOSED:
+        if self.state.lifecycle is _CLOSED:
             return []
         if type(message) is not dict:
             if isinstance(message, list):
@@ -569,7 +570,7 @@ class Conversation:
         """Why a request is refused before its params are looked at."""
         if message.get("jsonrpc") != "2.0":
             return Broken("JRPC-02", 'the member jsonrpc is not "2.0"', INVALID_REQUEST)
-        if status is RequestStatus.IN_FLIGHT:
+        if status is IN_FLIGHT:
             detail = f"the id {shortened(id)} belongs to a request in flight"
             return Broken("JRPC-05", detail, INVALID_REQUEST)
         if not isinstance(name, str):
@@ -667,7 +668,7 @@ class Conversation:
         asker = sender.other
         id = message.get("id")
         valid_id = type(id) is str or type(id) is int
-        request = asker.requests.get(id) if valid_id else None  # type: ignore[arg-type]
+        request = asker.requests.view.get(id) if valid_id else None  # type: ignore[arg-type]
         if request is None and valid_id and asker.requests.late_answer(id):  # type: ignore[arg-type]
             # CANC-10: the answer crossed the cancellation. Nobody did anything wrong.
             self.state.late_answers += 1
@@ -682,7 +683,7 @@ class Conversation:
         if not valid_id:
             detail = f"a response with the id {shortened(id)}"
             return [ProtocolViolation("JRPC-06", detail, message)]
-        if asker.requests.status(id) is RequestStatus.ANSWERED:  # type: ignore[arg-type]
+        if asker.requests.status(id) is ANSWERED:  # type: ignore[arg-type]
             detail = f"a second response to request {shortened(id)}"
         else:
             detail = f"a response to {shortened(id)}, which is no request in flight"
@@ -799,7 +800,7 @@ class Conversation:
 
     def close(self, us: Side, reason: str) -> list[Observed]:
         """The conversation is over; `us` is the side that the event is written for."""
-        if self.state.lifecycle is ConnectionState.CLOSED:
+        if self.state.lifecycle is _CLOSED:
             return []
         self._move(LifecycleEvent.CLOSE)
         ours = self.client if us is CLIENT else self.server
@@ -807,7 +808,7 @@ class Conversation:
         unserved = {id: entry.request for id, entry in ours.other.requests.view.items()}
         for party in (self.client, self.server):
             for entry in list(party.requests.view.values()):
-                party.requests.finish(entry, RequestStatus.ABANDONED)
+                party.requests.finish(entry, ABANDONED)
         return [ConnectionClosed(unanswered, unserved, reason)]
 
 
@@ -839,7 +840,7 @@ def _cancelled(c: Conversation, sender: Party, notification: Any) -> list[Broken
         return []
     if request.task is not None:
         return [Broken("CANC-04", "what became a task is stopped with tasks/cancel")]
-    sender.requests.finish(request, RequestStatus.ABANDONED)
+    sender.requests.finish(request, ABANDONED)
     features.given_up(c.state, request)
     return [RequestCancelled(id, request.request, params.reason)]
 
@@ -851,10 +852,10 @@ def _progress(c: Conversation, sender: Party, notification: Any) -> list[Broken 
     request = requests.with_token(token)
     if request is None:
         status = requests.token_status(token)
-        if status is RequestStatus.ABANDONED:
+        if status is ABANDONED:
             # Sent before the cancellation arrived.
             return []
-        if status is RequestStatus.ANSWERED:
+        if status is ANSWERED:
             return [Broken("PROG-14", f"progress for {shortened(token)} after the answer")]
         return [Broken("PROG-07", f"{shortened(token)} is no active progress token")]
     if request.progress is not None and params.progress <= request.progress:

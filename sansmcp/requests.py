@@ -21,7 +21,15 @@ from .limits import MAX_COLLIDING_IDS
 from .methods import RequestMethod
 from .types import ProgressToken, RequestId, TaskMetadata
 
-__all__ = ["WIDE", "RequestInFlight", "RequestStatus", "RequestTable"]
+__all__ = [
+    "ABANDONED",
+    "ANSWERED",
+    "IN_FLIGHT",
+    "WIDE",
+    "RequestInFlight",
+    "RequestStatus",
+    "RequestTable",
+]
 
 #: Integers from here on share their hashes with others, which anybody can work out.
 WIDE: Final = sys.hash_info.modulus
@@ -39,6 +47,12 @@ class RequestStatus(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+
+# On Python 3.11 a member of an enum is dear to look up.
+IN_FLIGHT: Final = RequestStatus.IN_FLIGHT
+ANSWERED: Final = RequestStatus.ANSWERED
+ABANDONED: Final = RequestStatus.ABANDONED
 
 
 @attrs.define(eq=False)
@@ -107,7 +121,7 @@ class RequestTable:
     def status(self, id: RequestId) -> RequestStatus | None:
         """What became of this id; None if it was never seen, or so long ago that it is forgotten."""
         if id in self._in_flight:
-            return RequestStatus.IN_FLIGHT
+            return IN_FLIGHT
         return self._finished.get(id)
 
     def with_token(self, token: ProgressToken) -> RequestInFlight | None:
@@ -117,7 +131,7 @@ class RequestTable:
     def token_status(self, token: ProgressToken) -> RequestStatus | None:
         """What became of the request of this token; as `status`."""
         if token in self._by_token:
-            return RequestStatus.IN_FLIGHT
+            return IN_FLIGHT
         return self._retired_tokens.get(token)
 
     def crowded(self, id: RequestId) -> bool:
@@ -169,9 +183,9 @@ class RequestTable:
 
     def late_answer(self, id: RequestId) -> bool:
         """Whether an answer to this id crossed its cancellation. Says so once for each id."""
-        if self._finished.get(id) is not RequestStatus.ABANDONED:
+        if self._finished.get(id) is not ABANDONED:
             return False
-        self._finished[id] = RequestStatus.ANSWERED
+        self._finished[id] = ANSWERED
         return True
 
     def _remember(self, memory: "OrderedDict[Any, RequestStatus]", key: Any, status: Any) -> None:

@@ -312,11 +312,11 @@ def _mapping(hook: _Hook, value: Any) -> dict[str, Any]:
     return made
 
 
-def _array(hook: _Hook, value: Any) -> tuple[Any, ...]:
+def _array(hook: _Hook, value: Any, make: type[tuple[Any, ...]] | type[list[Any]] = tuple) -> Any:
     if not isinstance(value, (list, tuple)):
         raise _expected("an array", value)
     try:
-        return tuple(map(hook, value))
+        return make(map(hook, value))
     except StructureError:
         # Only now does it matter where. Nothing is changed by looking again.
         for index, inner in enumerate(value):
@@ -485,7 +485,7 @@ def _blocks_in(type_: Any) -> _Hook:
 
 def _blocks_out(type_: Any) -> _Hook:
     block = _hook_out(t.SamplingMessageContentBlock)
-    return lambda value: list(_array(block, value)) if isinstance(value, tuple) else block(value)
+    return lambda value: _array(block, value, list) if isinstance(value, tuple) else block(value)
 
 
 def _model_out(cls: type[Model]) -> _Hook:
@@ -536,9 +536,8 @@ def _hook(type_: Any, outwards: bool) -> _Hook:
         return _literal(type_)
     if origin in (tuple, list):
         inner = (_hook_out if outwards else _hook_in)(get_args(type_)[0])
-        if not outwards and origin is tuple:
-            return partial(_array, inner)
-        return lambda value: list(_array(inner, value))
+        make: Any = tuple if origin is tuple and not outwards else list
+        return partial(_array, inner, make=make)
     if origin is dict:
         return partial(_mapping, _hook(get_args(type_)[1], outwards))
     if type_ == t.SamplingContent:
@@ -700,15 +699,18 @@ def _unstructure_hook(cls: type[Model]) -> Callable[[Any], Any]:
         hook = _hook_out(_field_type(field))
         names[f"h{number}"] = hook
         names[f"d{number}"] = field.default
-        convert = "v" if hook is _json else f"h{number}(v)"
-        add(f"        v = obj.{field.name}")
-        if field.default is attrs.NOTHING:
-            add(f"        at = {wire!r}")
-            add(f"        value[at] = {convert}")
-        else:
-            add(f"        if v is not d{number}:")
-            add(f"            at = {wire!r}")
-            add(f"            value[at] = {convert}")
+        convert = f"h{number}(v)"
+        if hook is _json:
+            convert = "v"
+        elif hook in _EXACT:
+            convert = f"v if v.__class__ is {_EXACT[hook]} else {convert}"
+        indent = "        "
+        add(f"{indent}v = obj.{field.name}")
+        if field.default is not attrs.NOTHING:
+            add(f"{indent}if v is not d{number}:")
+            indent += "    "
+        add(f"{indent}at = {wire!r}")
+        add(f"{indent}value[at] = {convert}")
     lines += [
         "    except StructureError as error: raise error.below(at) from None",
         "    if obj.extra: merge(value, obj.extra, wire_names)",
