@@ -240,6 +240,10 @@ def _object(value: Any) -> t.JSONObject:
     raise _expected("an object", value)
 
 
+_NOTHING: Final[t.JSONObject] = {}
+_NONE: Final[list[str]] = []
+
+
 def _request_meta(value: Any) -> t.RequestMeta:
     meta = _object(value)
     if "progressToken" in meta:
@@ -247,8 +251,24 @@ def _request_meta(value: Any) -> t.RequestMeta:
     return meta
 
 
+def _is_plain(schema: t.JSONObject) -> bool:
+    """Whether nothing is wrong with the schema of a tool. Lists of tools are mostly schemas."""
+    properties, required = schema.get("properties", _NOTHING), schema.get("required", _NONE)
+    if properties.__class__ is not dict or required.__class__ is not list:
+        return False
+    for inner in properties.values():
+        if inner.__class__ is not dict:
+            return False
+    for inner in required:
+        if inner.__class__ is not str:
+            return False
+    return schema.get("type") == "object" and "$schema" not in schema
+
+
 def _tool_schema(value: Any) -> t.ToolSchema:
     schema = _object(value)
+    if _is_plain(schema):
+        return schema
     if "type" not in schema:
         raise StructureError("type", "required, and missing")
     if schema["type"] != "object":
@@ -262,21 +282,16 @@ def _tool_schema(value: Any) -> t.ToolSchema:
     return schema
 
 
-# A list of tools is mostly schemas: these two only look, and call nothing for what is right.
-
-
 def _properties(value: Any) -> None:
     for key, inner in _object(value).items():
-        if inner.__class__ is not dict:
-            _at(key, _object, inner)
+        _at(key, _object, inner)
 
 
 def _names(value: Any) -> None:
     if not isinstance(value, (list, tuple)):
         raise _expected("an array", value)
     for index, inner in enumerate(value):
-        if inner.__class__ is not str:
-            _at(f"[{index}]", _text, inner)
+        _at(f"[{index}]", _text, inner)
 
 
 def _form_value(value: Any) -> Any:
